@@ -6,35 +6,51 @@
 
 namespace wootz {
 
-/// The process's fork-join pool: the caller is part 0, the workers are parts 1..n-1. A fork allocates nothing. Idle
-/// workers spin for a bounded time, then park. Several callers at once: one gets the workers, the others run all their
-/// parts themselves.
+/// A fork-join pool: the caller is part 0, the workers are parts 1..n-1. A fork allocates nothing. Idle
+/// workers spin for a bounded time, then park. Several callers at once: one gets the workers, the others run
+/// all their parts themselves; a part that forks again does so too. In a child process after fork()
+/// everything runs on the caller.
 class ThreadPool {
  public:
   using Function = void (*)(void* context, int part, int parts);
 
-  /// `threads` counts the caller; clamped to the CPUs that affinity and cgroup allow.
+  /// A pool of its own, for tests and tools. `threads` counts the caller; clamped to 1..allowed_cpus().
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  /// A handle on the process's one pool that uses `threads` threads of it (clamped as above). The workers are
+  /// shared by all handles, grow to the largest count asked for, and end with the last handle.
+  static std::shared_ptr<ThreadPool> shared(int threads);
+
   int threads() const { return threads_; }
 
-  /// Calls function(context, part, parts) for every part, and returns when all are done.
-  void run(Function function, void* context);
+  /// Calls function(context, part, parts) for every part, and returns when all are done. `parts` is
+  /// threads().
+  void run(Function function, void* context) { run(function, context, threads_); }
+  /// The same with fewer or more parts than threads: part p runs on thread p % threads(). Functions must not
+  /// throw.
+  void run(Function function, void* context, int parts);
   template <class F>
   void operator()(F&& f) {
-    run([](void* c, int part, int parts) { (*static_cast<std::remove_reference_t<F>*>(c))(part, parts); }, &f);
+    (*this)(threads_, f);
   }
-  /// Between begin_run and end_run workers spin without limit: a serial region inside a network costs no wake-up.
+  template <class F>
+  void operator()(int parts, F&& f) {
+    run([](void* c, int part, int count) { (*static_cast<std::remove_reference_t<F>*>(c))(part, count); }, &f,
+        parts);
+  }
+  /// Between begin_run and end_run workers keep spinning (up to 20 ms without work): a serial region inside a
+  /// network costs no wake-up.
   void begin_run();
   void end_run();
 
  private:
   struct State;
+  ThreadPool(int threads, std::shared_ptr<State> state);
   int threads_;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 /// CPUs this process may use: affinity mask and cgroup quota, at least 1.

@@ -51,10 +51,14 @@ class BackendRegistry {
   void add(std::unique_ptr<Backend> backend);
   const Backend* find(std::string_view name) const;
   std::span<const std::unique_ptr<Backend>> all() const { return backends_; }
+  /// The registry of this process; empty until register_all_backends has filled it.
   static BackendRegistry& global();
 
  private:
   std::vector<std::unique_ptr<Backend>> backends_;
 };
+
+/// Adds every backend of this build (generated: each backends/<name>/<name>_backend.cpp has register_<name>_backend).
+void register_all_backends(BackendRegistry& registry);
 
 }  // namespace wootz

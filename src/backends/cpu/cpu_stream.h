@@ -5,17 +5,17 @@
 
 namespace wootz {
 
-/// CPU kernels run at once on the caller and the pool's workers.
+/// CPU kernels run at once on the caller and the workers of the process's pool.
 class CpuStream final : public Stream {
  public:
-  explicit CpuStream(int threads) : pool_(threads) {}
-  ThreadPool& pool() { return pool_; }
-  void begin_run() override { pool_.begin_run(); }
-  void end_run() override { pool_.end_run(); }
+  explicit CpuStream(int threads) : pool_(ThreadPool::shared(threads)) {}
+  ThreadPool& pool() { return *pool_; }
+  void begin_run() override { pool_->begin_run(); }
+  void end_run() override { pool_->end_run(); }
   void synchronize() override {}
 
  private:
-  ThreadPool pool_;
+  std::shared_ptr<ThreadPool> pool_;
 };
 
 inline ThreadPool& pool_of(const LaunchArgs& args) { return static_cast<CpuStream*>(args.stream)->pool(); }

@@ -7,8 +7,8 @@
 
 namespace wootz {
 
-/// The CPU backend's tactics in order of registration. Each kernels/<family>/<name>_tactic.cpp adds its own through
-/// `void register_cpu_<name>_tactic(CpuTactics&)`, called by the generated manifest.
+/// The CPU backend's tactics in order of registration. Each kernels/<family>/<name>_tactic.cpp adds its own
+/// through `void register_cpu_<name>_tactic(CpuTactics&)`, called by the generated manifest.
 class CpuTactics {
  public:
   void add(std::unique_ptr<Tactic> tactic) { owned_.push_back(std::move(tactic)); }
