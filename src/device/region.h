@@ -21,7 +21,8 @@ const Graph& region_body(const Node& region);
 struct ContractionView {
   const Node* main = nullptr;                  // a node of the body
   LoweredProgram tail;                         // no instructions: the main output is the result
-  /// Body input index of each tail operand (-1 for operand 0, the main output).
+  /// Body input index of each tail operand; -1 for the main output (operand 0) and for scalars inside the body, which the
+  /// program has as immediates.
   std::vector<int> tail_inputs;
 };
 /// Nothing when the body is not one node with the given op and a pointwise tail with one result.

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/cpu_backend.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/cpu/cpu_features.h"
+#include "backends/cpu/cpu_stream.h"
+
+namespace wootz {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
+
+CpuBackend::CpuBackend() {
+  register_all_cpu_tactics(tactics_);
+  for (const auto& tactic : tactics_.all()) listed_.push_back(tactic.get());
+}
+
+std::string CpuBackend::describe() const {
+  const CpuFeatures& f = cpu_features();
+  return f.model + ", " + f.to_string() + ", " + std::to_string(allowed_cpus()) + " threads";
+}
+
+TargetTraits CpuBackend::traits(int threads) const {
+  const CpuFeatures& f = cpu_features();
+  TargetTraits t;
+  t.name = "cpu";
+  t.fingerprint = f.model + "; " + f.to_string() + "; " + std::to_string(threads) + " threads";
+  t.prefers_channels_last = true;
+  // Estimates from the instruction set, not measurements: decisions must repeat from build to build. 3 GHz,
+  // one 512-bit or two 256-bit multiply-adds per cycle; a core draws about 14 GB/s from memory, a socket's
+  // share bounds many.
+  t.flops_per_second = threads * 3e9 * (f.avx512 || f.avx2 ? 32 : 8);
+  t.bytes_per_second = 14e9 * std::min(threads, 12);
+  t.launch_seconds = threads > 1 ? 1e-6 : 1e-7;
+  t.cache_bytes = f.last_level_cache;
+  return t;
+}
+
+std::unique_ptr<Stream> CpuBackend::make_stream(int threads) const {
+  return std::make_unique<CpuStream>(threads);
+}
+
+void* CpuBackend::allocate(size_t bytes) const {
+  const bool large = bytes >= 4 * kHugePage;
+  const size_t alignment = large ? kHugePage : 64;
+  const size_t rounded = (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  void* p = std::aligned_alloc(alignment, rounded);
+  if (!p)
+    throw Error(ErrorKind::kOutOfMemory,
+                "cannot allocate " + std::to_string(bytes) + " bytes of host memory");
+  if (large) madvise(p, rounded, MADV_HUGEPAGE);  // a hint: without huge pages the memory works all the same
+  return p;
+}
+
+void CpuBackend::release(void* p) const noexcept { std::free(p); }
+
+void CpuBackend::copy(void* to, const void* from, size_t bytes, Stream&) const {
+  if (bytes != 0) std::memcpy(to, from, bytes);
+}
+
+void register_cpu_backend(BackendRegistry& registry) { registry.add(std::make_unique<CpuBackend>()); }
+
+}  // namespace wootz
