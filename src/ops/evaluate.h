@@ -43,7 +43,7 @@ class EvalContext {
   const Node& node_;
   std::span<const Datum* const> inputs_;
   std::span<Datum> outputs_;
-  Datum scratch_;
+  std::map<size_t, Datum> scratch_;   // of outputs that the node does not have
 };
 
 /// Runs one node by its reference.
@@ -54,7 +54,7 @@ std::vector<Datum> evaluate_node(const Node& node, std::span<const Datum* const>
 using NodeHook = std::function<bool(const Node&, std::span<const Datum* const> inputs, std::vector<Datum>& outputs)>;
 
 /// Runs a graph by the references. Symbols are bound from the inputs' dims. Intermediate results are freed after their
-/// last use unless `keep` names them (values by pointer).
+/// last use; `visit` sees each before that.
 struct EvaluateOptions {
   NodeHook hook;                                           // before the reference
   std::function<void(const Value*, const Datum&)> visit;   // each produced value

@@ -23,6 +23,9 @@ class OpRegistry {
   std::map<std::pair<std::string, std::string>, OpDef, std::less<>> defs_;
 };
 
+/// What messages call a node: its operator, and its name or the name of its first output.
+std::string node_label(const Node& node);
+
 /// The definition of a node's operator; kUnsupported when there is none.
 const OpDef& op_of(const Node& node);
 

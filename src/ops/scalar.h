@@ -16,7 +16,8 @@ namespace wootz {
 enum class ScalarOp : uint8_t {
   kCopy,      // a (also Identity)
   kCast,      // a converted to the instruction's dtype, ONNX Cast semantics
-  kAdd, kSub, kMul, kDiv, kMod, kPow,
+  kAdd, kSub, kMul, kDiv, kPow,   // integer kDiv truncates, by zero gives 0 in programs
+  kMod,       // floating point: fmod; integers: sign of b, or of a where alpha is 1
   kMin, kMax,           // NaN wins
   kNeg, kAbs, kSign, kSqrt, kReciprocal, kExp, kLog, kSin, kCos, kTan, kAsin, kAcos, kAtan,
   kSinh, kCosh, kTanh, kAsinh, kAcosh, kAtanh, kErf, kFloor, kCeil, kRound,
@@ -28,7 +29,7 @@ enum class ScalarOp : uint8_t {
   kHardSwish, kMish,
   kSilu,                // a * sigmoid(alpha * a)
   kGelu, kGeluTanh,
-  kClip,                // a, low, high (low and high are scalar operands or immediates alpha, beta)
+  kClip,                // a, low, high; where b or c is -1 the bound is alpha or beta
   kPrelu,               // a, slope
   kShrink,              // lambd = alpha, bias = beta
   kEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual,
@@ -57,6 +58,18 @@ struct ScalarProgram {
   std::vector<std::pair<int, double>> immediates;
 };
 std::string to_string(const ScalarProgram& program);
+
+/// One element: `real` for floating-point dtypes, `integer` for integers and bool (uint64 as its bits).
+struct ScalarValue {
+  double real = 0;
+  int64_t integer = 0;
+};
+/// The meaning of a program, for tests: runs it on one element of each operand; each register is rounded to its dtype.
+std::vector<ScalarValue> run_scalar(const ScalarProgram& program, std::span<const ScalarValue> operands);
+
+/// ONNX Cast of a floating-point number to an integer dtype: truncates; what does not fit (undefined by ONNX) and NaN
+/// become what x86 makes of them: the smallest int32 or int64, of which narrower dtypes keep the low bits.
+int64_t integer_from_real(DType to, double value);
 
 /// The program of a graph whose nodes are all pointwise (a pointwise region's body, or the tail of a contraction from
 /// `from` on, whose value becomes operand 0). Nothing where a node has no scalar form. `operands` receives the value of
