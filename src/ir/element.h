@@ -22,6 +22,10 @@ uint16_t bfloat16_from_double(double value);
 /// float8 and float4 kinds, by dtype. `saturate`: out-of-range values become the largest finite one (ONNX Cast-19).
 float float_from_small(DType dtype, uint8_t bits);
 uint8_t small_from_float(DType dtype, float value, bool saturate);
+/// float8e8m0 holds a power of two (a scale); the sign is dropped. Cast's `round_mode` tells how others are rounded;
+/// small_from_float rounds up, which is Cast's default.
+enum class E8M0Rounding : uint8_t { kUp, kDown, kNearest };
+uint8_t float8e8m0_from_float(float value, E8M0Rounding rounding, bool saturate);
 
 /// A 16-bit or 8-bit float held as its bits, arithmetic in float.
 template <DType kDtype>
