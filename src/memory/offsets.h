@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lifetimes in, offsets out: a pure function.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace wootz {
+
+/// A buffer that must exist from step `first` to step `last`, both included.
+struct Lifetime {
+  size_t size_bytes = 0;
+  int first = 0;
+  int last = 0;
+};
+
+struct OffsetPlan {
+  std::vector<size_t> offsets;   // bytes, multiples of the alignment, in the order of the lifetimes
+  size_t peak_bytes = 0;
+  size_t live_bound_bytes = 0;   // the largest sum of sizes alive at one step: no plan can be smaller
+};
+
+/// Places buffers so that no two that are alive together overlap. Tries several greedy orders (largest first, longest
+/// first, by start; each into the lowest gap that fits) and keeps the smallest. Deterministic.
+OffsetPlan plan_offsets(std::span<const Lifetime> lifetimes, size_t alignment = 64);
+
+}  // namespace wootz

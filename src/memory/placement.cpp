@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/placement.h"
+
+#include <algorithm>
+
+#include "device/region.h"
+#include "memory/offsets.h"
+#include "memory/view.h"
+
+namespace wootz {
+namespace {
+
+/// How a value's storage lies in another value's: parent and window.
+struct Link {
+  const Value* parent = nullptr;
+  const Node* node = nullptr;   // the movement that relates the two
+  size_t operand = 0;
+  bool parent_is_input = false;
+};
+
+Dims layout_strides(const Dims& dims, Layout layout) {
+  if (layout == Layout::kRowMajor || dims.size() < 3) return contiguous_strides(dims);
+  Dims strides(dims.size());
+  int64_t stride = dims[1];
+  for (size_t i = dims.size(); i-- > 2;) strides[i] = stride, stride *= dims[i];
+  strides[1] = 1;
+  strides[0] = stride;
+  return strides;
+}
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing)
+      : graph_(graph), bindings_(bindings), sharing_(sharing), links_(value_id_count(graph)),
+        settled_(links_.size(), 0) {
+    plan_.values.resize(links_.size());
+  }
+
+  ShapePlan run(bool assign) {
+    place_sources();
+    place_outputs_of_steps();
+    link();
+    for (const auto& v : graph_.values()) settle(*v);
+    if (assign) assign_buffers();
+    return std::move(plan_);
+  }
+
+ private:
+  Placement& at(const Value* v) { return plan_.values[static_cast<size_t>(v->id())]; }
+
+  void natural(const Value& v, Placement::Kind kind, int index) {
+    Placement& p = at(&v);
+    const auto dims = concrete_dims(v, bindings_);
+    p.kind = dims ? kind : Placement::Kind::kDynamic;
+    p.index = index;
+    p.desc.dtype = v.type.dtype;
+    if (dims) p.desc.dims = *dims, p.desc.strides = layout_strides(*dims, v.layout);
+  }
+
+  void place_sources() {
+    for (size_t i = 0; i < graph_.inputs().size(); ++i)
+      natural(*graph_.inputs()[i], Placement::Kind::kInput, static_cast<int>(i));
+    for (const auto& v : graph_.values()) {
+      if (v->is_constant()) place_constant(*v, v->constant);
+      else if (v->is_symbolic_constant()) place_symbolic(*v);
+    }
+  }
+
+  void place_constant(const Value& v, std::shared_ptr<const Tensor> data) {
+    Placement& p = at(&v);
+    p.kind = Placement::Kind::kConstant;
+    p.desc.dtype = data->dtype();
+    p.desc.dims = data->dims();
+    p.desc.strides = contiguous_strides(data->dims());
+    p.desc.constant = std::move(data);
+  }
+
+  void place_symbolic(const Value& v) {
+    Tensor t = Tensor::zeros(v.type.dtype, v.type.rank() == 0 ? Dims{} : Dims{static_cast<int64_t>(v.contents->size())});
+    for (size_t i = 0; i < v.contents->size(); ++i) {
+      const auto value = bindings_.evaluate((*v.contents)[i]);
+      if (!value) {
+        at(&v).kind = Placement::Kind::kDynamic;
+        return;
+      }
+      if (v.type.dtype == DType::kInt32) t.as<int32_t>()[i] = static_cast<int32_t>(*value);
+      else t.as<int64_t>()[i] = *value;
+    }
+    place_constant(v, std::make_shared<const Tensor>(std::move(t)));
+  }
+
+  void place_outputs_of_steps() {
+    for (const auto& node : graph_.nodes()) {
+      bool dynamic = false;
+      for (const Value* in : node->inputs())
+        if (in && at(in).kind == Placement::Kind::kDynamic) dynamic = true;
+      for (const Value* out : node->outputs())
+        if (out) {
+          natural(*out, Placement::Kind::kArena, 0);
+          if (at(out).kind == Placement::Kind::kDynamic) dynamic = true;
+        }
+      if (dynamic)
+        for (const Value* out : node->outputs())
+          if (out) at(out).kind = Placement::Kind::kDynamic;
+      plan_.interpreted.push_back(dynamic ? 1 : 0);
+    }
+  }
+
+  void link() {
+    size_t step = 0;
+    for (const auto& node : graph_.nodes()) {
+      const StepSharing& s = sharing_[step];
+      if (!plan_.interpreted[step++]) link_step(*node, s);
+    }
+  }
+
+  void link_step(const Node& node, const StepSharing& s) {
+    if (s.kind == Sharing::kInPlace) {
+      links_[static_cast<size_t>(node.output(0)->id())] = {node.input(static_cast<size_t>(s.input)), nullptr, 0, true};
+    } else if (s.kind == Sharing::kView) {
+      for (size_t i = 0; i < node.outputs().size(); ++i)
+        if (node.output(i)) links_[static_cast<size_t>(node.output(i)->id())] = {node.input(0), &node, i, true};
+    } else if (s.kind == Sharing::kIntoOutput) {
+      for (size_t i = 0; i < (single_node(node)->is("Concat") ? node.inputs().size() : 1); ++i)
+        links_[static_cast<size_t>(node.input(i)->id())] = {node.output(0), &node, i, false};
+    }
+  }
+
+  std::vector<TensorDesc> input_descs(const Node& node) {
+    std::vector<TensorDesc> descs;
+    for (const Value* in : node.inputs()) descs.push_back(in ? at(in).desc : TensorDesc{});
+    return descs;
+  }
+
+  /// Follows the link of a value to its parent and takes over the parent's buffer.
+  void settle(const Value& v) {
+    char& state = settled_[static_cast<size_t>(v.id())];
+    if (state) return;
+    state = 1;
+    const Link& link = links_[static_cast<size_t>(v.id())];
+    Placement& p = at(&v);
+    if (!link.parent) return;
+    settle(*link.parent);
+    const Placement& parent = at(link.parent);
+    View view{0, parent.desc.strides};
+    if (link.node) {
+      const Node& inner = *single_node(*link.node);
+      std::vector<TensorDesc> inputs = input_descs(*link.node);
+      const auto found = link.parent_is_input ? view_of_input(inner, link.operand, inputs, p.desc.dims)
+                                              : view_of_output(inner, link.operand, inputs, parent.desc);
+      WOOTZ_ASSERT(found.has_value());
+      view = *found;
+    }
+    p.kind = parent.kind;
+    p.index = parent.index;
+    p.offset_bytes = parent.offset_bytes + static_cast<size_t>(view.offset) * dtype_size(p.desc.dtype);
+    p.desc.strides = view.strides;
+  }
+
+  const Value* root(const Value* v) {
+    while (links_[static_cast<size_t>(v->id())].parent) v = links_[static_cast<size_t>(v->id())].parent;
+    return v;
+  }
+
+  /// Graph outputs live in the caller's buffers where they own their storage; the rest of the arena is planned.
+  void assign_buffers() {
+    std::vector<int> first(links_.size(), INT32_MAX), last(links_.size(), -1);
+    int step = 0;
+    const auto touch = [&](const Value* v) {
+      if (!v) return;
+      const auto r = static_cast<size_t>(root(v)->id());
+      first[r] = std::min(first[r], step);
+      last[r] = std::max(last[r], step);
+    };
+    for (const auto& node : graph_.nodes()) {
+      for (const Value* v : node->inputs()) touch(v);
+      for (const Value* v : node->outputs()) touch(v);
+      ++step;
+    }
+    for (const Value* v : graph_.outputs()) touch(v);
+
+    std::vector<int> output_of(links_.size(), -1);
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const Value* v = graph_.outputs()[i];
+      if (at(v).kind == Placement::Kind::kArena && root(v) == v && at(v).desc.is_row_major() &&
+          output_of[static_cast<size_t>(v->id())] < 0)
+        output_of[static_cast<size_t>(v->id())] = static_cast<int>(i);
+    }
+    std::vector<Lifetime> lifetimes;
+    std::vector<const Value*> owners;
+    for (const auto& v : graph_.values()) {
+      if (at(v.get()).kind != Placement::Kind::kArena || root(v.get()) != v.get()) continue;
+      if (output_of[static_cast<size_t>(v->id())] >= 0) continue;
+      const TensorDesc& d = at(v.get()).desc;
+      lifetimes.push_back({static_cast<size_t>(d.size()) * dtype_size(d.dtype), first[static_cast<size_t>(v->id())],
+                           last[static_cast<size_t>(v->id())]});
+      owners.push_back(v.get());
+    }
+    const OffsetPlan offsets = plan_offsets(lifetimes);
+    std::vector<size_t> base(links_.size(), 0);
+    for (size_t i = 0; i < owners.size(); ++i) base[static_cast<size_t>(owners[i]->id())] = offsets.offsets[i];
+    for (const auto& v : graph_.values()) {
+      Placement& p = at(v.get());
+      if (p.kind != Placement::Kind::kArena) continue;
+      const auto r = static_cast<size_t>(root(v.get())->id());
+      if (output_of[r] >= 0) p.kind = Placement::Kind::kOutput, p.index = output_of[r];
+      else p.offset_bytes += base[r];
+    }
+    plan_.arena_bytes = offsets.peak_bytes;
+    plan_.live_bound_bytes = offsets.live_bound_bytes;
+  }
+
+  const Graph& graph_;
+  const Bindings& bindings_;
+  std::span<const StepSharing> sharing_;
+  std::vector<Link> links_;
+  std::vector<char> settled_;
+  ShapePlan plan_;
+};
+
+}  // namespace
+
+size_t value_id_count(const Graph& graph) {
+  int most = -1;
+  for (const auto& v : graph.values()) most = std::max(most, v->id());
+  return static_cast<size_t>(most + 1);
+}
+
+std::optional<Dims> concrete_dims(const Value& value, const Bindings& bindings) {
+  if (!value.type.has_rank() || value.type.dtype == DType::kString) return std::nullopt;
+  Dims dims;
+  for (const Dim& d : *value.type.shape) {
+    const auto v = bindings.evaluate(d);
+    if (!v || *v < 0) return std::nullopt;
+    dims.push_back(*v);
+  }
+  return dims;
+}
+
+ShapePlan plan_shapes(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing) {
+  return Planner(graph, bindings, sharing).run(true);
+}
+
+ShapePlan plan_strides(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing) {
+  return Planner(graph, bindings, sharing).run(false);
+}
+
+Problem problem_of(const Node& node, const ShapePlan& plan, int threads) {
+  Problem problem;
+  problem.region = &node;
+  problem.threads = threads;
+  for (const Value* in : node.inputs())
+    problem.inputs.push_back(in ? plan.values[static_cast<size_t>(in->id())].desc : TensorDesc{});
+  for (const Value* out : node.outputs())
+    problem.outputs.push_back(out ? plan.values[static_cast<size_t>(out->id())].desc : TensorDesc{});
+  return problem;
+}
+
+}  // namespace wootz

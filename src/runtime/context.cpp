@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/context.h"
+
+#include <algorithm>
+
+namespace wootz {
+namespace {
+
+const Backend& backend_of(const EngineData& engine) {
+  if (const Backend* b = BackendRegistry::global().find(engine.backend)) return *b;
+  throw Error(ErrorKind::kDevice, "the engine was built for backend '" + engine.backend +
+                                      "', which this build of Wootz lacks; rebuild the engine from its model");
+}
+
+bool same_dims(std::span<const Dims> a, std::span<const Datum> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i].tensor.dims()) return false;
+  return true;
+}
+
+}  // namespace
+
+Context::Context(std::shared_ptr<const EngineData> engine, int threads)
+    : engine_(std::move(engine)), backend_(&backend_of(*engine_)), threads_(threads > 0 ? threads : engine_->threads),
+      stream_(backend_->make_stream(threads_)) {}
+
+Context::~Context() { backend_->release(arena_); }
+
+PreparedShape& Context::prepare(std::span<const Dims> input_dims) {
+  const auto found = std::find_if(cache_.begin(), cache_.end(), [&](const Cached& c) {
+    return std::equal(c.input_dims.begin(), c.input_dims.end(), input_dims.begin(), input_dims.end());
+  });
+  if (found != cache_.end()) {
+    cache_.splice(cache_.begin(), cache_, found);
+    return *cache_.front().shape;
+  }
+  auto shape = std::make_unique<PreparedShape>(*engine_, *backend_, input_dims, threads_);
+  grow_arena(shape->arena_bytes());
+  if (cache_.size() >= kMaxShapes) cache_.pop_back();
+  cache_.push_front({{input_dims.begin(), input_dims.end()}, std::move(shape)});
+  return *cache_.front().shape;
+}
+
+void Context::grow_arena(size_t bytes) {
+  if (bytes <= arena_bytes_ && arena_) return;
+  void* larger = backend_->allocate(std::max<size_t>(bytes, 64));
+  backend_->release(arena_);
+  arena_ = larger;
+  arena_bytes_ = bytes;
+}
+
+void Context::check_inputs(std::span<const Datum> inputs) const {
+  const auto& expected = engine_->graph->inputs();
+  if (inputs.size() != expected.size())
+    throw Error(ErrorKind::kInvalidArgument, "expected " + std::to_string(expected.size()) + " inputs, found " +
+                                                 std::to_string(inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Type& type = expected[i]->type;
+    if (!type.is_tensor()) continue;
+    if (inputs[i].kind != Datum::Kind::kTensor || inputs[i].tensor.dtype() != type.dtype)
+      throw Error(ErrorKind::kInvalidArgument,
+                  "input '" + expected[i]->name + "': expected " + std::string(dtype_name(type.dtype)) + ", found " +
+                      (inputs[i].kind == Datum::Kind::kTensor ? std::string(dtype_name(inputs[i].tensor.dtype()))
+                                                              : std::string("no tensor")));
+  }
+}
+
+Status Context::run(std::span<const Datum> inputs, std::span<Datum> outputs, std::span<double> times_us) noexcept {
+  try {
+    if (cache_.empty() || !same_dims(cache_.front().input_dims, inputs)) {
+      check_inputs(inputs);
+      std::vector<Dims> dims;
+      for (const Datum& d : inputs) dims.push_back(d.tensor.dims());
+      prepare(dims);
+    }
+    PreparedShape& shape = *cache_.front().shape;
+    const auto& graph_outputs = engine_->graph->outputs();
+    for (size_t i = 0; i < graph_outputs.size(); ++i) {
+      const Placement& p = shape.plan().values[static_cast<size_t>(graph_outputs[i]->id())];
+      if (p.kind == Placement::Kind::kDynamic) continue;
+      Tensor& t = outputs[i].tensor;
+      if (outputs[i].kind == Datum::Kind::kTensor && t.dtype() == p.desc.dtype && t.dims() == p.desc.dims) continue;
+      outputs[i] = Datum(Tensor::zeros(p.desc.dtype, p.desc.dims));
+    }
+    return shape.run({arena_, inputs, outputs}, *stream_, times_us);
+  } catch (const Error& e) {
+    return Status(e);
+  } catch (const std::exception& e) {
+    return {ErrorKind::kOutOfMemory, e.what()};
+  }
+}
+
+}  // namespace wootz

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/prepared_shape.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "device/region.h"
+#include "memory/bind_shapes.h"
+#include "memory/strided_copy.h"
+#include "ops/evaluate.h"
+
+namespace wootz {
+namespace {
+
+const Tactic* find_tactic(const Backend& backend, std::string_view id) {
+  for (const Tactic* t : backend.tactics())
+    if (t->id() == id) return t;
+  return nullptr;
+}
+
+std::vector<StepSharing> sharing_of(const EngineData& engine) {
+  std::vector<StepSharing> sharing;
+  for (const StepRecord& s : engine.steps) sharing.push_back(s.sharing);
+  return sharing;
+}
+
+size_t round_up(size_t n) { return (n + 63) / 64 * 64; }
+
+}  // namespace
+
+PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend, std::span<const Dims> input_dims,
+                             int threads)
+    : engine_(engine) {
+  const Bindings bindings = bind_shapes(*engine.graph, input_dims);
+  plan_ = plan_shapes(*engine.graph, bindings, sharing_of(engine));
+  data_.resize(plan_.values.size());
+  size_t index = 0;
+  for (const auto& node : engine.graph->nodes()) {
+    make_step(index, *node, engine.steps[index], backend, threads);
+    ++index;
+  }
+  plan_releases();
+  size_t workspace = 0;
+  for (const RunStep& s : steps_)
+    if (s.kernel) workspace = std::max(workspace, s.kernel->workspace_bytes());
+  workspace_offset_ = round_up(plan_.arena_bytes);
+  arena_bytes_ = workspace_offset_ + round_up(workspace);
+}
+
+void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& record, const Backend& backend,
+                              int threads) {
+  RunStep step;
+  step.node = &node;
+  if (plan_.interpreted[index]) {
+    step.interpreted = true;
+    step.tactic_id = "reference.graph";
+  } else if (record.sharing.kind == Sharing::kView || record.sharing.kind == Sharing::kIntoOutput) {
+    step.tactic_id = "view";
+  } else {
+    make_kernel(step, problem_of(node, plan_, threads), record, backend);
+    step.inputs.resize(node.inputs().size());
+    step.outputs.resize(node.outputs().size());
+  }
+  steps_.push_back(std::move(step));
+}
+
+void PreparedShape::make_kernel(RunStep& step, const Problem& problem, const StepRecord& record, const Backend& backend) {
+  for (const TacticChoice& choice : record.choices) {
+    const Tactic* tactic = find_tactic(backend, choice.tactic_id);
+    if (!tactic || tactic->version() != choice.version || tactic->refusal(problem)) continue;
+    step.tactic_id = choice.tactic_id;
+    step.kernel = tactic->make_kernel(problem, choice.config, choice.packed);
+    return;
+  }
+  for (const Tactic* tactic : backend.tactics()) {
+    if (tactic->refusal(problem)) continue;
+    const TacticConfig config = tactic->configs(problem).front();
+    step.tactic_id = tactic->id();
+    step.kernel = tactic->make_kernel(problem, config, tactic->pack(problem, config));
+    return;
+  }
+  throw Error(ErrorKind::kInternal, "no tactic of backend '" + std::string(backend.name()) + "' serves " + step.node->name +
+                                        ", not even the reference");
+}
+
+void PreparedShape::plan_releases() {
+  std::vector<int> last(data_.size(), -1);
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    for (const Value* v : steps_[i].node->inputs())
+      if (v) last[static_cast<size_t>(v->id())] = static_cast<int>(i);
+    for (const Value* v : steps_[i].node->outputs())
+      if (v) last[static_cast<size_t>(v->id())] = static_cast<int>(i);
+  }
+  for (const Value* v : engine_.graph->outputs()) last[static_cast<size_t>(v->id())] = -1;
+  for (size_t id = 0; id < last.size(); ++id)
+    if (last[id] >= 0 && plan_.values[id].kind == Placement::Kind::kDynamic)
+      steps_[static_cast<size_t>(last[id])].release.push_back(static_cast<int>(id));
+}
+
+std::optional<Dims> PreparedShape::output_dims(size_t i) const {
+  const Placement& p = plan_.values[static_cast<size_t>(engine_.graph->outputs()[i]->id())];
+  if (p.kind == Placement::Kind::kDynamic || p.kind == Placement::Kind::kAbsent) return std::nullopt;
+  return p.desc.dims;
+}
+
+bool PreparedShape::is_dynamic_output(size_t i) const { return !output_dims(i); }
+
+void PreparedShape::resolve(void* arena) {
+  slots_.clear();
+  const auto connect = [&](const Value* v, void*& address) {
+    if (!v) return;
+    const Placement& p = plan_.values[static_cast<size_t>(v->id())];
+    if (p.kind == Placement::Kind::kArena) address = static_cast<char*>(arena) + p.offset_bytes;
+    if (p.kind == Placement::Kind::kConstant) address = const_cast<void*>(p.desc.constant->data());
+    if (p.kind == Placement::Kind::kInput || p.kind == Placement::Kind::kOutput)
+      slots_.push_back({&address, p.index, p.offset_bytes, p.kind == Placement::Kind::kOutput});
+  };
+  for (RunStep& s : steps_) {
+    for (size_t i = 0; i < s.inputs.size(); ++i) connect(s.node->input(i), s.inputs[i]);
+    for (size_t i = 0; i < s.outputs.size(); ++i) connect(s.node->output(i), s.outputs[i]);
+  }
+  resolved_arena_ = arena;
+  is_resolved_ = true;
+}
+
+void PreparedShape::patch(const RunBuffers& buffers) {
+  for (const Slot& s : slots_) {
+    const auto i = static_cast<size_t>(s.index);
+    char* base = s.is_output ? buffers.outputs[i].tensor.as<char>()
+                             : static_cast<char*>(const_cast<void*>(buffers.inputs[i].tensor.data()));
+    *s.address = base + s.offset_bytes;
+  }
+}
+
+Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<double> times_us) noexcept {
+  using Clock = std::chrono::steady_clock;
+  try {
+    if (!is_resolved_ || resolved_arena_ != buffers.arena) resolve(buffers.arena);
+    patch(buffers);
+    stream.begin_run();
+    void* workspace = static_cast<char*>(buffers.arena) + workspace_offset_;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      RunStep& s = steps_[i];
+      const auto start = times_us.empty() ? Clock::time_point{} : Clock::now();
+      if (s.kernel) s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
+      else if (s.interpreted) interpret(s, buffers);
+      if (!times_us.empty()) times_us[i] = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+      for (int id : s.release) data_[static_cast<size_t>(id)] = Datum();
+    }
+    deliver(buffers);
+    stream.end_run();
+    return {};
+  } catch (const Error& e) {
+    stream.end_run();
+    return Status(e);
+  } catch (const std::bad_alloc&) {
+    stream.end_run();
+    return {ErrorKind::kOutOfMemory, "out of memory while running"};
+  }
+}
+
+char* PreparedShape::address_of(const Value* value, const RunBuffers& buffers) const {
+  const Placement& p = plan_.values[static_cast<size_t>(value->id())];
+  const auto i = static_cast<size_t>(p.index);
+  switch (p.kind) {
+    case Placement::Kind::kArena: return static_cast<char*>(buffers.arena) + p.offset_bytes;
+    case Placement::Kind::kInput:
+      return static_cast<char*>(const_cast<void*>(buffers.inputs[i].tensor.data())) + p.offset_bytes;
+    case Placement::Kind::kOutput: return buffers.outputs[i].tensor.as<char>() + p.offset_bytes;
+    case Placement::Kind::kConstant: return static_cast<char*>(const_cast<void*>(p.desc.constant->data()));
+    default: return nullptr;
+  }
+}
+
+const Datum* PreparedShape::datum_of(const Value* value, const RunBuffers& buffers, Datum& scratch) const {
+  const Placement& p = plan_.values[static_cast<size_t>(value->id())];
+  if (value->is_graph_input()) return &buffers.inputs[static_cast<size_t>(p.index)];
+  if (p.kind == Placement::Kind::kDynamic) return &data_[static_cast<size_t>(value->id())];
+  char* data = address_of(value, buffers);
+  if (p.desc.is_row_major()) {
+    scratch = Datum(Tensor::view(p.desc.dtype, p.desc.dims, data, nullptr));
+  } else {
+    Tensor t = Tensor::zeros(p.desc.dtype, p.desc.dims);
+    copy_strided(t.data(), contiguous_strides(p.desc.dims), data, p.desc.strides, p.desc.dims, dtype_size(p.desc.dtype));
+    scratch = Datum(std::move(t));
+  }
+  return &scratch;
+}
+
+void PreparedShape::store(const Value* value, Datum datum, const RunBuffers& buffers) {
+  const Placement& p = plan_.values[static_cast<size_t>(value->id())];
+  if (p.kind == Placement::Kind::kDynamic) {
+    data_[static_cast<size_t>(value->id())] = std::move(datum);
+    return;
+  }
+  const Tensor& t = datum.tensor;
+  WOOTZ_ASSERT(t.dims() == p.desc.dims && t.dtype() == p.desc.dtype);
+  copy_strided(address_of(value, buffers), p.desc.strides, t.data(), contiguous_strides(t.dims()), t.dims(),
+               dtype_size(t.dtype()));
+}
+
+void PreparedShape::interpret(RunStep& step, const RunBuffers& buffers) {
+  const Node& node = *step.node;
+  std::vector<Datum> scratch(node.inputs().size());
+  std::vector<const Datum*> inputs;
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    inputs.push_back(node.input(i) ? datum_of(node.input(i), buffers, scratch[i]) : nullptr);
+  std::vector<Datum> outputs = evaluate_node(node, inputs);
+  for (size_t i = 0; i < node.outputs().size(); ++i)
+    if (node.output(i)) store(node.output(i), std::move(outputs[i]), buffers);
+}
+
+void PreparedShape::deliver(const RunBuffers& buffers) {
+  for (size_t i = 0; i < engine_.graph->outputs().size(); ++i) {
+    const Value* v = engine_.graph->outputs()[i];
+    const Placement& p = plan_.values[static_cast<size_t>(v->id())];
+    Datum& out = buffers.outputs[i];
+    if (p.kind == Placement::Kind::kDynamic) {
+      out = v->is_graph_input() ? buffers.inputs[static_cast<size_t>(p.index)] : data_[static_cast<size_t>(v->id())];
+      continue;
+    }
+    if (p.kind == Placement::Kind::kOutput && p.index == static_cast<int>(i)) continue;
+    copy_strided(out.tensor.data(), contiguous_strides(p.desc.dims), address_of(v, buffers), p.desc.strides, p.desc.dims,
+                 dtype_size(p.desc.dtype));
+  }
+}
+
+}  // namespace wootz
