@@ -68,8 +68,8 @@ void Context::check_inputs(std::span<const Datum> inputs) const {
 
 Status Context::run(std::span<const Datum> inputs, std::span<Datum> outputs, std::span<double> times_us) noexcept {
   try {
+    check_inputs(inputs);
     if (cache_.empty() || !same_dims(cache_.front().input_dims, inputs)) {
-      check_inputs(inputs);
       std::vector<Dims> dims;
       for (const Datum& d : inputs) dims.push_back(d.tensor.dims());
       prepare(dims);
