@@ -2,9 +2,10 @@
 #include "tuning/sampled_reference.h"
 
 #include <algorithm>
-#include <map>
 #include <random>
 
+#include "ir/element.h"
+#include "memory/placement.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 
@@ -21,6 +22,7 @@ Tensor gather_elements(const Tensor& from, std::span<const int64_t> at) {
 
 /// Positions in a tensor of `dims` that broadcast to the positions `at` of a tensor of `out_dims`.
 std::vector<int64_t> broadcast_positions(std::span<const int64_t> at, const Dims& out_dims, const Dims& dims) {
+  if (dims == out_dims) return {at.begin(), at.end()};
   const Dims strides = contiguous_strides(dims);
   const size_t lead = out_dims.size() - dims.size();
   std::vector<int64_t> result;
@@ -37,106 +39,111 @@ std::vector<int64_t> broadcast_positions(std::span<const int64_t> at, const Dims
   return result;
 }
 
-class Sampler {
- public:
-  Sampler(const Graph& graph, std::span<const Datum> inputs) {
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (graph.inputs()[i]) whole_[graph.inputs()[i]] = inputs[i];
-  }
-
-  /// The value's elements at positions of a tensor of `dims` (the value's own dims or what it broadcasts to).
-  Tensor elements(const Value* value, std::span<const int64_t> at, const Dims& dims) {
-    const Node* node = value->producer();
-    if (node && !whole_.contains(value)) {
-      const OpDef& def = op_of(*node);
-      if (def.fusion == FusionKind::kPointwise && node->outputs().size() == 1 && operands_known(*node))
-        return pointwise(*node, at, dims);
-      if (def.evaluate_elements && value->output_index() == 0) return heavy(*node, def, at, dims);
+Tensor rounded(DType dtype, const std::vector<double>& from) {
+  Tensor t = Tensor::zeros(dtype, {static_cast<int64_t>(from.size())});
+  visit_numeric(dtype, [&](auto kind) {
+    using T = decltype(kind);
+    for (size_t i = 0; i < from.size(); ++i) {
+      if constexpr (std::is_arithmetic_v<T>) t.as<T>()[i] = static_cast<T>(from[i]);
+      else if constexpr (std::is_constructible_v<T, double>) t.as<T>()[i] = T(from[i]);
+      else t.as<T>()[i] = T(static_cast<int64_t>(from[i]));
     }
-    const Tensor& t = whole(value).tensor;
-    return gather_elements(t, broadcast_positions(at, dims, t.dims()));
-  }
-
- private:
-  /// Dims of the operands are needed for broadcasting: known for whole values and for pointwise results of them.
-  bool operands_known(const Node& node) {
-    for (const Value* v : node.inputs())
-      if (v && dims_of(v).empty() && !is_scalar(v)) return false;
-    return true;
-  }
-  bool is_scalar(const Value* v) { return v->type.has_rank() && v->type.rank() == 0; }
-
-  Dims dims_of(const Value* v) {
-    if (v->is_constant()) return v->constant->dims();
-    if (const auto it = whole_.find(v); it != whole_.end()) return it->second.tensor.dims();
-    const Node* node = v->producer();
-    if (node && op_of(*node).fusion == FusionKind::kPointwise) {
-      Dims dims;
-      for (const Value* in : node->inputs())
-        if (in) dims = broadcast(dims, dims_of(in));
-      return dims;
-    }
-    if (node && heavy_dims_.contains(v)) return heavy_dims_.at(v);
-    return {};
-  }
-
-  static Dims broadcast(const Dims& a, const Dims& b) {
-    Dims dims(std::max(a.size(), b.size()), 1);
-    for (size_t i = 0; i < dims.size(); ++i) {
-      const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-      dims[dims.size() - 1 - i] = x == 1 ? y : x;
-    }
-    return dims;
-  }
-
-  Tensor pointwise(const Node& node, std::span<const int64_t> at, const Dims& dims) {
-    std::vector<Datum> operands;
-    for (const Value* v : node.inputs()) operands.push_back(v ? Datum(operand(v, at, dims)) : Datum());
-    std::vector<const Datum*> pointers;
-    for (const Datum& d : operands) pointers.push_back(d.kind == Datum::Kind::kNone ? nullptr : &d);
-    return evaluate_node(node, pointers)[0].tensor;
-  }
-
-  /// Scalars stay scalars: some operators (Clip) take them as rank 0 only.
-  Tensor operand(const Value* v, std::span<const int64_t> at, const Dims& dims) {
-    if (v->is_constant() && v->constant->rank() == 0) return *v->constant;
-    if (const auto it = whole_.find(v); it != whole_.end() && it->second.tensor.rank() == 0) return it->second.tensor;
-    return elements(v, at, dims);
-  }
-
-  Tensor heavy(const Node& node, const OpDef& def, std::span<const int64_t> at, const Dims& dims) {
-    std::vector<const Datum*> inputs;
-    for (const Value* v : node.inputs()) inputs.push_back(v ? &whole(v) : nullptr);
-    std::vector<Datum> outputs(1);
-    EvalContext context(node, inputs, outputs);
-    (void)dims;
-    std::vector<double> result(at.size());
-    def.evaluate_elements(context, at, result);
-    return rounded(node.output(0)->type.dtype, result);
-  }
-
-  static Tensor rounded(DType dtype, const std::vector<double>& from) {
-    Tensor t = Tensor::zeros(dtype, {static_cast<int64_t>(from.size())});
-    visit(dtype, t, from);
-    return t;
-  }
-  static void visit(DType dtype, Tensor& t, const std::vector<double>& from);
-
-  const Datum& whole(const Value* v) {
-    if (const auto it = whole_.find(v); it != whole_.end()) return it->second;
-    if (v->is_constant()) return whole_[v] = Datum(*v->constant);
-    WOOTZ_ASSERT(v->producer() != nullptr);
-    const Node& node = *v->producer();
-    std::vector<const Datum*> inputs;
-    for (const Value* in : node.inputs()) inputs.push_back(in ? &whole(in) : nullptr);
-    std::vector<Datum> outputs = evaluate_node(node, inputs);
-    for (size_t i = 0; i < node.outputs().size(); ++i)
-      if (node.output(i)) whole_[node.output(i)] = std::move(outputs[i]);
-    return whole_.at(v);
-  }
-
-  std::map<const Value*, Datum> whole_;
-  std::map<const Value*, Dims> heavy_dims_;
-};
+  });
+  return t;
+}
 
 }  // namespace
+
+SampledReference::SampledReference(const Graph& graph, std::span<const Datum> inputs, const Bindings& bindings)
+    : bindings_(bindings) {
+  for (size_t i = 0; i < inputs.size(); ++i) whole_[graph.inputs()[i]] = inputs[i];
+}
+
+const Dims& SampledReference::dims_of(const Value* value) {
+  if (const auto it = dims_.find(value); it != dims_.end()) return it->second;
+  if (value->is_constant()) return dims_[value] = value->constant->dims();
+  if (const auto it = whole_.find(value); it != whole_.end()) return dims_[value] = it->second.tensor.dims();
+  if (auto dims = concrete_dims(*value, bindings_)) return dims_[value] = std::move(*dims);
+  return dims_[value] = whole(value).tensor.dims();
+}
+
+Tensor SampledReference::elements(const Value* value, std::span<const int64_t> at) {
+  return elements_as(value, at, dims_of(value));
+}
+
+Tensor SampledReference::elements_as(const Value* value, std::span<const int64_t> at, const Dims& dims) {
+  const std::vector<int64_t> own = broadcast_positions(at, dims, dims_of(value));
+  const Node* node = value->producer();
+  if (node && !whole_.contains(value)) {
+    const OpDef& def = op_of(*node);
+    if (def.fusion == FusionKind::kPointwise && node->outputs().size() == 1) return pointwise(*node, own, dims_of(value));
+    if (def.evaluate_elements && value->output_index() == 0) return heavy(*node, own);
+  }
+  return gather_elements(whole(value).tensor, own);
+}
+
+Tensor SampledReference::pointwise(const Node& node, std::span<const int64_t> at, const Dims& dims) {
+  std::vector<Datum> operands;
+  for (const Value* v : node.inputs()) {
+    if (!v) operands.emplace_back();
+    // Scalars stay scalars: some operators (Clip) take them as rank 0 only.
+    else if (dims_of(v).empty()) operands.emplace_back(whole(v));
+    else operands.emplace_back(elements_as(v, at, dims));
+  }
+  std::vector<const Datum*> pointers;
+  for (const Datum& d : operands) pointers.push_back(d.kind == Datum::Kind::kNone ? nullptr : &d);
+  Tensor result = evaluate_node(node, pointers)[0].tensor;
+  // All operands were scalars: one value stands for all positions.
+  if (result.rank() == 0) result = gather_elements(result, std::vector<int64_t>(at.size(), 0));
+  return result;
+}
+
+Tensor SampledReference::heavy(const Node& node, std::span<const int64_t> at) {
+  std::vector<const Datum*> inputs;
+  for (const Value* v : node.inputs()) inputs.push_back(v ? &whole(v) : nullptr);
+  std::vector<Datum> outputs(1);
+  EvalContext context(node, inputs, outputs);
+  std::vector<double> result(at.size());
+  op_of(node).evaluate_elements(context, at, result);
+  return rounded(node.output(0)->type.dtype, result);
+}
+
+const Datum& SampledReference::whole(const Value* value) {
+  if (const auto it = whole_.find(value); it != whole_.end()) return it->second;
+  if (value->is_constant()) return whole_[value] = Datum(*value->constant);
+  WOOTZ_ASSERT(value->producer() != nullptr);
+  const Node& node = *value->producer();
+  std::vector<const Datum*> inputs;
+  for (const Value* in : node.inputs()) {
+    const Datum* d = in ? &whole(in) : nullptr;
+    inputs.push_back(d && d->kind == Datum::Kind::kNone ? nullptr : d);
+  }
+  std::vector<Datum> outputs = evaluate_node(node, inputs);
+  for (size_t i = 0; i < node.outputs().size(); ++i)
+    if (node.output(i)) whole_[node.output(i)] = std::move(outputs[i]);
+  return whole_.at(value);
+}
+
+std::vector<int64_t> sample_positions(const Dims& dims, size_t most, uint64_t seed) {
+  const int64_t count = element_count(dims);
+  std::vector<int64_t> at;
+  if (static_cast<size_t>(count) <= most) {
+    for (int64_t i = 0; i < count; ++i) at.push_back(i);
+    return at;
+  }
+  // Corners: every dimension at its first or last index.
+  const Dims strides = contiguous_strides(dims);
+  const size_t corners = size_t{1} << std::min<size_t>(dims.size(), 5);
+  for (size_t mask = 0; mask < corners; ++mask) {
+    int64_t flat = 0;
+    for (size_t i = 0; i < dims.size(); ++i) flat += (i < 5 && (mask >> i & 1)) ? (dims[i] - 1) * strides[i] : 0;
+    at.push_back(flat);
+  }
+  std::mt19937_64 random(seed);
+  while (at.size() < most) at.push_back(static_cast<int64_t>(random() % static_cast<uint64_t>(count)));
+  std::sort(at.begin(), at.end());
+  at.erase(std::unique(at.begin(), at.end()), at.end());
+  return at;
+}
+
+}  // namespace wootz

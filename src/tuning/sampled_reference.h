@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -8,14 +9,31 @@
 
 namespace wootz {
 
-/// Chosen elements of a graph's output `output`, as double, by the operators' references. Pointwise operators are run
-/// on the needed elements alone, heavy ones through their evaluate_elements, others whole. `inputs` are the graph's, row-major.
-/// `at`: flat row-major positions in the output, whose dims are `out_dims`.
-std::vector<double> sampled_reference(const Graph& graph, std::span<const Datum> inputs, size_t output,
-                                      std::span<const int64_t> at, const Dims& out_dims);
+/// Chosen elements of a graph's results by the operators' references. Pointwise operators run on the needed elements
+/// alone, heavy ones through their evaluate_elements, others whole (and are kept for the next question).
+class SampledReference {
+ public:
+  /// `inputs` are the graph's, row-major; a kNone datum stands for an input left out. `bindings` give the symbols of the
+  /// graph's types.
+  SampledReference(const Graph& graph, std::span<const Datum> inputs, const Bindings& bindings);
 
-/// Positions to look at: corners, neighbours of tile borders and a deterministic random choice; all of them when there
-/// are at most `most`.
+  /// Elements `at` (flat, row-major) of the value, in its own dtype, rank 1.
+  Tensor elements(const Value* value, std::span<const int64_t> at);
+
+ private:
+  Tensor elements_as(const Value* value, std::span<const int64_t> at, const Dims& dims);
+  Tensor pointwise(const Node& node, std::span<const int64_t> at, const Dims& dims);
+  Tensor heavy(const Node& node, std::span<const int64_t> at);
+  const Datum& whole(const Value* value);
+  const Dims& dims_of(const Value* value);
+
+  const Bindings& bindings_;
+  std::map<const Value*, Datum> whole_;
+  std::map<const Value*, Dims> dims_;
+};
+
+/// Positions to look at in a tensor: its corners and a deterministic random choice; all of them when there are at most
+/// `most`.
 std::vector<int64_t> sample_positions(const Dims& dims, size_t most, uint64_t seed);
 
 }  // namespace wootz

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The race: every tactic that serves a problem is checked against the reference, then timed against the others.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+
+#include "device/backend.h"
+#include "engine/engine_data.h"
+#include "tuning/timing_cache.h"
+
+namespace wootz {
+
+struct RaceOptions {
+  bool tune = true;               // false: the first guess that passes the check wins, untimed
+  bool deterministic_order = true;
+  double budget_ms = 400;         // for the rounds of one problem; at least two rounds are run
+  size_t checked_elements = 96;   // of each output
+  std::function<bool(std::string_view tactic_id)> allowed;   // empty: all
+};
+
+struct RaceResult {
+  std::vector<TacticChoice> choices;            // the winner first, then a second that serves other shapes
+  std::vector<CandidateRecord> candidates;
+  double time_us = 0;
+  double error = -1;
+  double bound = 0;
+  double check_ms = 0;                          // spent on verification
+};
+
+/// Races problems of one backend at one thread count; equal problems are raced once.
+class Race {
+ public:
+  Race(const Backend& backend, int threads, TimingCache& cache, RaceOptions options);
+  ~Race();
+
+  RaceResult run(const Problem& problem, const Bindings& bindings);
+
+ private:
+  struct Candidate;
+  std::vector<Candidate> candidates_for(const Problem& problem, RaceResult& result);
+  void check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings, RaceResult& result);
+  void time(std::vector<Candidate>& candidates, const Problem& problem, const std::string& key);
+  std::string cache_key(const Candidate& candidate, const std::string& problem) const;
+  RaceResult race(const Problem& problem, const Bindings& bindings, const std::string& key);
+
+  const Backend& backend_;
+  int threads_;
+  TimingCache& cache_;
+  RaceOptions options_;
+  std::string fingerprint_;
+  std::unique_ptr<Stream> stream_;
+  std::map<std::string, RaceResult> raced_;
+};
+
+}  // namespace wootz

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuning/region_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "device/region.h"
+#include "ir/element.h"
+#include "memory/strided_copy.h"
+#include "ops/registry.h"
+
+namespace wootz {
+namespace {
+
+double draw(InputKind kind, std::mt19937_64& random) {
+  const double uniform = double(random() >> 11) * 0x1p-53 * 2 - 1;
+  switch (kind) {
+    case InputKind::kRandom: return uniform;
+    case InputKind::kSparse: return random() % 4 ? 0.0 : uniform;
+    case InputKind::kTiny: return uniform * 1e-30;
+    case InputKind::kLarge: return uniform * 1e3;
+    case InputKind::kNonFinite: {
+      const uint64_t pick = random() % 64;
+      if (pick == 0) return std::numeric_limits<double>::quiet_NaN();
+      if (pick == 1) return std::numeric_limits<double>::infinity();
+      if (pick == 2) return -std::numeric_limits<double>::infinity();
+      return uniform;
+    }
+  }
+  return uniform;
+}
+
+Tensor random_tensor(DType dtype, const Dims& dims, InputKind kind, std::mt19937_64& random) {
+  Tensor t = Tensor::zeros(dtype, dims);
+  const int64_t n = t.size();
+  visit_numeric(dtype, [&](auto element) {
+    using T = decltype(element);
+    T* p = t.as<T>();
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_same_v<T, bool>) p[i] = random() % 2 == 0;
+      else if constexpr (std::is_floating_point_v<T>) p[i] = static_cast<T>(draw(kind, random));
+      else if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>) p[i] = T(draw(kind, random));
+      else if constexpr (std::is_integral_v<T> && sizeof(T) == 1) p[i] = static_cast<T>(random());
+      else if constexpr (std::is_integral_v<T>) p[i] = static_cast<T>(random() % 2);
+      else p[i] = T(static_cast<int64_t>(random()));
+    }
+  });
+  return t;
+}
+
+/// Elements that the strides of a descriptor span.
+int64_t storage_elements(const TensorDesc& d) {
+  if (d.size() == 0) return 0;
+  int64_t last = 0;
+  for (size_t i = 0; i < d.dims.size(); ++i) last += (d.dims[i] - 1) * d.strides[i];
+  return last + 1;
+}
+
+double type_epsilon(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64: return 0x1p-52;
+    case DType::kFloat32: return 0x1p-23;
+    case DType::kFloat16: return 0x1p-10;
+    case DType::kBFloat16: return 0x1p-7;
+    default: return 0x1p-2;
+  }
+}
+
+/// 8-bit results of a rounding may differ by one step where the float32 value sits on the border.
+double allowed_steps(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8 ? 1 : 0; }
+
+/// Products that one output element sums, over the heavy nodes of the body.
+double longest_sum(const Problem& problem) {
+  double longest = 1;
+  for (const auto& node : problem.body().nodes()) {
+    const OpDef* def = OpRegistry::global().find(*node);
+    if (!def || def->fusion == FusionKind::kPointwise) continue;
+    for (const TensorDesc& d : problem.inputs)
+      if (!d.dims.empty()) longest = std::max(longest, double(d.size()) / double(std::max<int64_t>(1, d.dims[0])));
+  }
+  return std::min(longest, 65536.0);
+}
+
+}  // namespace
+
+std::string_view input_kind_name(InputKind kind) {
+  switch (kind) {
+    case InputKind::kRandom: return "random";
+    case InputKind::kSparse: return "sparse";
+    case InputKind::kTiny: return "tiny";
+    case InputKind::kLarge: return "large";
+    case InputKind::kNonFinite: return "non-finite";
+  }
+  return "?";
+}
+
+std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Datum> inputs;
+  for (const TensorDesc& d : problem.inputs) {
+    if (d.dtype == DType::kUndefined) inputs.emplace_back();
+    else if (d.constant) inputs.emplace_back(*d.constant);
+    else inputs.emplace_back(random_tensor(d.dtype, d.dims, kind, random));
+  }
+  return inputs;
+}
+
+double error_bound(const Problem& problem, const Tactic& tactic) {
+  double epsilon = 0;
+  for (const TensorDesc& d : problem.outputs)
+    if (is_float(d.dtype)) epsilon = std::max(epsilon, type_epsilon(d.dtype));
+  return 4 * epsilon * std::sqrt(longest_sum(problem)) + 8 * epsilon + tactic.extra_error();
+}
+
+ProblemBuffers::ProblemBuffers(const Problem& problem) : problem_(problem) {
+  for (const TensorDesc& d : problem.inputs) {
+    input_storage_.push_back(d.constant || d.dtype == DType::kUndefined ? Tensor() : Tensor::zeros(d.dtype, {storage_elements(d)}));
+    inputs_.push_back(d.constant ? const_cast<void*>(d.constant->data()) : input_storage_.back().data());
+  }
+  for (const TensorDesc& d : problem.outputs) {
+    output_storage_.push_back(d.dtype == DType::kUndefined ? Tensor() : Tensor::zeros(d.dtype, {storage_elements(d)}));
+    outputs_.push_back(output_storage_.back().data());
+  }
+}
+
+void ProblemBuffers::fill(std::span<const Datum> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorDesc& d = problem_.inputs[i];
+    if (d.constant || d.dtype == DType::kUndefined) continue;
+    copy_strided(inputs_[i], d.strides, inputs[i].tensor.data(), contiguous_strides(d.dims), d.dims, dtype_size(d.dtype));
+  }
+}
+
+void ProblemBuffers::poison_outputs() {
+  // NaN in every float kind: an element that a kernel forgets cannot pass.
+  for (Tensor& t : output_storage_)
+    if (t.is_defined()) std::memset(t.data(), is_float(t.dtype()) ? 0xff : 0x5a, t.size_bytes());
+}
+
+LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
+  const auto bytes = static_cast<int64_t>(kernel.workspace_bytes());
+  if (!workspace_.is_defined() || workspace_.size() < bytes) workspace_ = Tensor::zeros(DType::kUint8, {bytes});
+  return {inputs_.data(), outputs_.data(), workspace_.data(), &stream};
+}
+
+Tensor ProblemBuffers::output_elements(size_t i, std::span<const int64_t> at) const {
+  const TensorDesc& d = problem_.outputs[i];
+  Tensor to = Tensor::zeros(d.dtype, {static_cast<int64_t>(at.size())});
+  const size_t bytes = dtype_size(d.dtype);
+  for (size_t k = 0; k < at.size(); ++k) {
+    int64_t flat = at[k], position = 0;
+    for (size_t axis = d.dims.size(); axis-- > 0;) {
+      position += flat % d.dims[axis] * d.strides[axis];
+      flat /= d.dims[axis];
+    }
+    std::memcpy(to.as<char>() + k * bytes, output_storage_[i].as<char>() + static_cast<size_t>(position) * bytes, bytes);
+  }
+  return to;
+}
+
+RegionCheck::RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
+                         size_t most_elements)
+    : problem_(problem), kind_(kind), inputs_(make_inputs(problem, kind, seed)) {
+  const Graph& body = problem.body();
+  SampledReference reference(body, inputs_, bindings);
+  for (size_t i = 0; i < problem.outputs.size(); ++i) {
+    if (problem.outputs[i].dtype == DType::kUndefined) {
+      positions_.emplace_back();
+      expected_.emplace_back();
+      continue;
+    }
+    positions_.push_back(sample_positions(problem.outputs[i].dims, most_elements, seed + i));
+    expected_.push_back(reference.elements(body.outputs()[i], positions_.back()));
+  }
+}
+
+CheckResult RegionCheck::run(Kernel& kernel, Stream& stream, const Tactic& tactic) const {
+  ProblemBuffers buffers(problem_);
+  buffers.fill(inputs_);
+  buffers.poison_outputs();
+  kernel.launch(buffers.args(kernel, stream));
+  stream.synchronize();
+  CheckResult result;
+  const double bound = error_bound(problem_, tactic);
+  for (size_t i = 0; i < expected_.size(); ++i) {
+    if (!expected_[i].is_defined()) continue;
+    const std::vector<double> want = expected_[i].to_doubles(), got = buffers.output_elements(i, positions_[i]).to_doubles();
+    double scale = 0;
+    for (double w : want)
+      if (std::isfinite(w)) scale = std::max(scale, std::fabs(w));
+    const bool is_exact = !is_float(problem_.outputs[i].dtype);
+    for (size_t k = 0; k < want.size(); ++k) {
+      // Methods that combine neighbours (Winograd) may spread a non-finite value, but none may lose it.
+      if (!std::isfinite(want[k])) {
+        if (std::isfinite(got[k]) && std::isnan(want[k])) result.error = std::numeric_limits<double>::infinity();
+        continue;
+      }
+      if (!std::isfinite(got[k]) && kind_ == InputKind::kNonFinite) continue;
+      const double difference = std::fabs(got[k] - want[k]);
+      const double relative = is_exact ? (difference <= allowed_steps(problem_.outputs[i].dtype) ? 0.0 : difference)
+                              : scale > 0 ? difference / scale : difference;
+      if (!(relative <= result.error)) result.error = std::isnan(relative) ? std::numeric_limits<double>::infinity() : relative;
+      if (!(relative <= bound) && result.failure.empty())
+        result.failure = "wrong result on " + std::string(input_kind_name(kind_)) + " inputs: output " + std::to_string(i) +
+                         " element " + std::to_string(positions_[i][k]) + ": expected " + std::to_string(want[k]) +
+                         ", found " + std::to_string(got[k]);
+    }
+  }
+  if (!(result.error <= bound) && result.failure.empty()) result.failure = "a NaN was lost on non-finite inputs";
+  return result;
+}
+
+}  // namespace wootz

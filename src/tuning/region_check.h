@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds a kernel's results against the region's reference.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/backend.h"
+#include "tuning/sampled_reference.h"
+
+namespace wootz {
+
+/// Which inputs a check runs on.
+enum class InputKind : uint8_t { kRandom, kSparse, kTiny, kLarge, kNonFinite };
+std::string_view input_kind_name(InputKind kind);
+
+/// Row-major inputs for a problem: constants as they are, floats by kind, integers small and non-negative (they may be
+/// indices), 8-bit integers over their whole range. Deterministic in the seed.
+std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t seed);
+
+/// The bound on a result's error relative to its largest magnitude: rounding of the type, grown with the square root of
+/// the longest sum, plus what the tactic's method adds (docs/accuracy.md).
+double error_bound(const Problem& problem, const Tactic& tactic);
+
+struct CheckResult {
+  double error = 0;            // largest |found - expected| over the largest |expected|, over all outputs
+  std::string failure;         // empty: within the bound
+};
+
+/// The expected elements of one problem on one kind of inputs; made once and used for every candidate.
+class RegionCheck {
+ public:
+  RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed, size_t most_elements);
+
+  /// Runs the kernel on the inputs and compares.
+  CheckResult run(Kernel& kernel, Stream& stream, const Tactic& tactic) const;
+
+ private:
+  const Problem& problem_;
+  InputKind kind_;
+  std::vector<Datum> inputs_;
+  std::vector<std::vector<int64_t>> positions_;   // by output
+  std::vector<Tensor> expected_;                  // by output
+};
+
+/// Device buffers of one problem, strided as it says, filled from row-major data.
+class ProblemBuffers {
+ public:
+  explicit ProblemBuffers(const Problem& problem);
+  void fill(std::span<const Datum> inputs);
+  void poison_outputs();
+  LaunchArgs args(Kernel& kernel, Stream& stream);
+  /// Elements `at` (flat, row-major) of output i.
+  Tensor output_elements(size_t i, std::span<const int64_t> at) const;
+
+ private:
+  const Problem& problem_;
+  std::vector<Tensor> input_storage_, output_storage_;
+  std::vector<void*> inputs_, outputs_;
+  Tensor workspace_;
+};
+
+}  // namespace wootz
