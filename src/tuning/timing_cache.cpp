@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.h"
+#include "base/atomic_file.h"
 
 namespace wootz {
 
