@@ -62,9 +62,10 @@ TEST(Offsets, RandomPlansKeepLiveBuffersApartAndNearTheBound) {
       ASSERT_EQ(plan.offsets[i] % 64, 0u);
       ASSERT_LE(plan.offsets[i] + l[i].size_bytes, plan.peak_bytes);
       for (size_t j = 0; j < i; ++j)
-        if (l[i].first <= l[j].last && l[j].first <= l[i].last && l[i].size_bytes && l[j].size_bytes)
+        if (l[i].first <= l[j].last && l[j].first <= l[i].last && l[i].size_bytes && l[j].size_bytes) {
           ASSERT_TRUE(plan.offsets[i] + l[i].size_bytes <= plan.offsets[j] ||
                       plan.offsets[j] + l[j].size_bytes <= plan.offsets[i]);
+        }
     }
   }
   EXPECT_LT(worst, 1.5);
