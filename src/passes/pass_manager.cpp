@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/pass_manager.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "ops/infer.h"
+#include "passes/eliminate_dead_nodes.h"
+#include "passes/merge_duplicate_nodes.h"
+
+namespace wootz {
+namespace {
+
+constexpr int kMaxRounds = 16;
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  std::ofstream(path) << text;
+}
+
+std::string dump_name(const PassContext& context, const Pass& pass, const char* when) {
+  char number[16];
+  std::snprintf(number, sizeof number, "%03zu-", context.records.size());
+  return context.options.dump_folder + "/" + number + pass.name + "." + when + ".txt";
+}
+
+[[noreturn]] void fail(const Graph& graph, const Pass& pass, const PassContext& context, const Error& error) {
+  std::filesystem::path folder = context.options.dump_folder;
+  if (folder.empty()) folder = std::filesystem::temp_directory_path();
+  const std::filesystem::path path = folder / ("wootz-failed-" + pass.name + ".txt");
+  std::string saved = "; the graph at that point is in " + path.string();
+  try {
+    write_text(path, to_text(graph, {true, 16}));
+  } catch (const std::exception&) {
+    saved = "; the graph could not be printed";
+  }
+  throw Error(error.kind(), "pass " + pass.name + ": " + error.message() + saved + "; --disable-pass " + pass.name + " skips it");
+}
+
+}  // namespace
+
+bool run_pass(Graph& graph, const Pass& pass, PassContext& context) {
+  if (!context.enabled(pass.name)) return false;
+  const bool dump = !context.options.dump_folder.empty();
+  const std::string before = dump ? to_text(graph, {true, 16}) : std::string();
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t patches = context.patches;
+  context.current_pass = pass.name;
+  bool changed = false;
+  try {
+    changed = pass.run(graph, context);
+    if (changed) {
+      eliminate_dead_nodes(graph);
+      merge_duplicate_nodes(graph);
+      if (context.options.verify) verify_graph(graph, pass.name.c_str());
+    }
+  } catch (const Error& e) {
+    fail(graph, pass, context, e);
+  }
+  if (dump && changed) {
+    write_text(dump_name(context, pass, "before"), before);
+    write_text(dump_name(context, pass, "after"), to_text(graph, {true, 16}));
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  context.records.push_back({pass.name, context.patches - patches, seconds.count()});
+  return changed;
+}
+
+bool run_passes(Graph& graph, std::span<const Pass> passes, bool repeat, PassContext& context) {
+  bool changed = false;
+  for (int round = 0; round < (repeat ? kMaxRounds : 1); ++round) {
+    bool changed_now = false;
+    for (const Pass& pass : passes) changed_now |= run_pass(graph, pass, context);
+    if (!changed_now) break;
+    changed = true;
+    if (repeat) infer_graph(graph);
+  }
+  return changed;
+}
+
+}  // namespace wootz
