@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "ops/registry.h"
+#include "passes/fuse/cost.h"
+#include "passes/fuse/grow.h"
+#include "passes/pattern/match.h"
+
+namespace wootz {
+namespace {
+
+constexpr size_t kMaxTail = 24;   // nodes; longer scalar programs run out of registers
+
+std::string label(const Node& node) {
+  if (!node.name.empty()) return node.op + " " + node.name;
+  return node.origins.empty() ? node.op : node.op + " " + node.origins.front();
+}
+
+class Tail {
+ public:
+  Tail(Node& main, Groups& groups, const SizeModel& sizes, PassContext& context)
+      : main_(main), groups_(groups), sizes_(sizes), context_(context), nodes_{&main} {}
+
+  void grow() {
+    add_readers(main_);
+    size_t best = 1;
+    while (!open_.empty() && nodes_.size() <= kMaxTail) {
+      Node* next = groups_.nodes()[*open_.begin()];
+      open_.erase(open_.begin());
+      if (const char* reason = refusal(*next)) {
+        refused_.emplace_back(next, reason);
+        continue;
+      }
+      nodes_.push_back(next);
+      add_readers(*next);
+      if (leaving_values() == 1 && pays()) best = nodes_.size();
+    }
+    for (const auto& [node, reason] : refused_)
+      if (is_pointwise(*node)) context_.remark(*node, "not fused into " + label(main_) + ": " + reason);
+    for (size_t i = best; i < nodes_.size(); ++i)
+      context_.remark(*nodes_[i], "not fused into " + label(main_) + ": a value between them is also read elsewhere");
+    nodes_.resize(best);
+    groups_.join(nodes_, "contraction");
+  }
+
+ private:
+  void add_readers(const Node& node) {
+    for (const Use& u : node.output(0)->uses())
+      if (u.node->graph() == node.graph() && std::find(nodes_.begin(), nodes_.end(), u.node) == nodes_.end())
+        open_.insert(groups_.index_of(u.node));
+  }
+
+  const char* refusal(const Node& node) const {
+    if (!is_pointwise(node)) return "not a pointwise operator";
+    if (groups_[groups_.group_of(&node)].nodes.size() > 1) return "another region has it";
+    const Value* out = node.output(0);
+    if (!same_shape(out, main_.output(0))) return "its shape differs from the result's";
+    if (out->layout != main_.output(0)->layout) return "its layout differs from the result's";
+    std::vector<Node*> joined = nodes_;
+    joined.push_back(const_cast<Node*>(&node));
+    if (groups_.would_cycle(joined)) return "its other operand depends on the result";
+    return nullptr;
+  }
+
+  int leaving_values() const {
+    int count = 0;
+    for (const Node* n : nodes_) {
+      const Value* v = n->output(0);
+      const bool leaves = v->graph()->is_output(v) || std::any_of(v->uses().begin(), v->uses().end(), [&](const Use& u) {
+                            return std::find(nodes_.begin(), nodes_.end(), u.node) == nodes_.end();
+                          });
+      count += leaves;
+    }
+    return count;
+  }
+
+  bool pays() const {
+    double apart = 0;
+    for (Node* n : nodes_) apart += predicted_seconds(work_of(std::span<Node* const>(&n, 1), sizes_), context_.target);
+    return predicted_seconds(work_of(nodes_, sizes_), context_.target) <= apart;
+  }
+
+  Node& main_;
+  Groups& groups_;
+  const SizeModel& sizes_;
+  PassContext& context_;
+  std::vector<Node*> nodes_;
+  std::set<size_t> open_;   // indices of nodes that read the group, in graph order
+  std::vector<std::pair<const Node*, const char*>> refused_;
+};
+
+}  // namespace
+
+bool is_pointwise(const Node& node) {
+  const OpDef* def = OpRegistry::global().find(node);
+  return def && def->fusion == FusionKind::kPointwise && def->scalar && node.outputs().size() == 1 && node.output(0) &&
+         node.output(0)->type.has_rank() && def->scalar(node).has_value();
+}
+
+bool is_contraction(const Node& node) {
+  for (std::string_view op : {"Conv", "ConvTranspose", "MatMul", "Gemm"})
+    if (node.is(op)) return node.output(0) && node.output(0)->type.has_rank();
+  return false;
+}
+
+void grow_contractions(Groups& groups, const SizeModel& sizes, PassContext& context) {
+  for (Node* node : groups.nodes())
+    if (is_contraction(*node) && groups[groups.group_of(node)].nodes.size() == 1) Tail(*node, groups, sizes, context).grow();
+}
+
+}  // namespace wootz
