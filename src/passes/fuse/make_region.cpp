@@ -72,7 +72,7 @@ class RegionMaker {
     for (const auto& [name, attribute] : n.attributes) copy->attributes.set(name, copy_attribute(attribute));
     for (Value* v : n.outputs()) {
       if (!v) {
-        copy->add_output("", Type{});
+        copy->adopt_output(copy->outputs().size(), nullptr);
         continue;
       }
       Value* made = copy->add_output(v->name, v->type);
