@@ -12,13 +12,13 @@ namespace wootz {
 
 /// One caller's state for an engine: prepared shapes and an arena. Use from one thread at a time; contexts of one engine
 /// share its weights and may run side by side.
-class Context {
+class ExecutionState {
  public:
   /// threads 0: the engine's own count. Throws Error(kDevice) when the engine's backend is not in this build.
-  explicit Context(std::shared_ptr<const EngineData> engine, int threads = 0);
-  ~Context();
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  explicit ExecutionState(std::shared_ptr<const EngineData> engine, int threads = 0);
+  ~ExecutionState();
+  ExecutionState(const ExecutionState&) = delete;
+  ExecutionState& operator=(const ExecutionState&) = delete;
 
   const EngineData& engine() const { return *engine_; }
   int threads() const { return threads_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/context.h"
+#include "runtime/execution_state.h"
 
 #include <algorithm>
 
@@ -21,13 +21,13 @@ bool same_dims(std::span<const Dims> a, std::span<const Datum> b) {
 
 }  // namespace
 
-Context::Context(std::shared_ptr<const EngineData> engine, int threads)
+ExecutionState::ExecutionState(std::shared_ptr<const EngineData> engine, int threads)
     : engine_(std::move(engine)), backend_(&backend_of(*engine_)), threads_(threads > 0 ? threads : engine_->threads),
       stream_(backend_->make_stream(threads_)) {}
 
-Context::~Context() { backend_->release(arena_); }
+ExecutionState::~ExecutionState() { backend_->release(arena_); }
 
-PreparedShape& Context::prepare(std::span<const Dims> input_dims) {
+PreparedShape& ExecutionState::prepare(std::span<const Dims> input_dims) {
   const auto found = std::find_if(cache_.begin(), cache_.end(), [&](const Cached& c) {
     return std::equal(c.input_dims.begin(), c.input_dims.end(), input_dims.begin(), input_dims.end());
   });
@@ -42,7 +42,7 @@ PreparedShape& Context::prepare(std::span<const Dims> input_dims) {
   return *cache_.front().shape;
 }
 
-void Context::grow_arena(size_t bytes) {
+void ExecutionState::grow_arena(size_t bytes) {
   if (bytes <= arena_bytes_ && arena_) return;
   void* larger = backend_->allocate(std::max<size_t>(bytes, 64));
   backend_->release(arena_);
@@ -50,7 +50,7 @@ void Context::grow_arena(size_t bytes) {
   arena_bytes_ = bytes;
 }
 
-void Context::check_inputs(std::span<const Datum> inputs) const {
+void ExecutionState::check_inputs(std::span<const Datum> inputs) const {
   const auto& expected = engine_->graph->inputs();
   if (inputs.size() != expected.size())
     throw Error(ErrorKind::kInvalidArgument, "expected " + std::to_string(expected.size()) + " inputs, found " +
@@ -66,7 +66,7 @@ void Context::check_inputs(std::span<const Datum> inputs) const {
   }
 }
 
-Status Context::run(std::span<const Datum> inputs, std::span<Datum> outputs, std::span<double> times_us) noexcept {
+Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outputs, std::span<double> times_us) noexcept {
   try {
     check_inputs(inputs);
     if (cache_.empty() || !same_dims(cache_.front().input_dims, inputs)) {

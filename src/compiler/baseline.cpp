@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/baseline.h"
+
+#include <cmath>
+
+#include "compiler/quick_products.h"
+#include "ops/evaluate.h"
+#include "ops/registry.h"
+#include "tuning/sampled_reference.h"
+
+namespace wootz {
+namespace {
+
+constexpr size_t kSampledElements = 24;
+constexpr double kQuickBound = 1e-4;   // relative to the largest sampled magnitude: float32 sums of some thousand products
+
+void check_sampled(const Node& node, std::span<const Datum* const> inputs, const Tensor& found) {
+  const std::vector<int64_t> at = sample_positions(found.dims(), kSampledElements, 29);
+  std::vector<Datum> outputs(1);
+  EvalContext context(node, inputs, outputs);
+  std::vector<double> want(at.size());
+  op_of(node).evaluate_elements(context, at, want);
+  double scale = 0;
+  for (double w : want)
+    if (std::isfinite(w)) scale = std::max(scale, std::fabs(w));
+  for (size_t i = 0; i < at.size(); ++i) {
+    const double got = found.as<float>()[at[i]];
+    if (!std::isfinite(want[i]) || std::fabs(got - want[i]) <= kQuickBound * scale + 1e-30) continue;
+    throw Error(ErrorKind::kInternal, "baseline of " + node.op + " '" + node.name + "': element " + std::to_string(at[i]) +
+                                          ": expected " + std::to_string(want[i]) + ", found " + std::to_string(got));
+  }
+}
+
+}  // namespace
+
+std::vector<Datum> Baseline::run(std::span<const Datum> inputs) const {
+  EvaluateOptions options;
+  options.hook = [](const Node& node, std::span<const Datum* const> in, std::vector<Datum>& outputs) {
+    if (!quick_product(node, in, outputs)) return false;
+    if (op_of(node).evaluate_elements) check_sampled(node, in, outputs[0].tensor);
+    return true;
+  };
+  return evaluate_graph(*graph_, inputs, options);
+}
+
+}  // namespace wootz

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The imported graph as judge: run node by node by the references, before any pass touched it.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace wootz {
+
+/// Runs the untouched graph. Convolutions and matrix products above a size are computed by a plain float32 loop nest and
+/// held against their references on sampled elements; everything else is the reference itself.
+class Baseline {
+ public:
+  explicit Baseline(std::shared_ptr<const Graph> imported) : graph_(std::move(imported)) {}
+
+  /// Throws Error(kInternal) when a quick result leaves its reference.
+  std::vector<Datum> run(std::span<const Datum> inputs) const;
+  const Graph& graph() const { return *graph_; }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+};
+
+}  // namespace wootz

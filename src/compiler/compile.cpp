@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/compile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/allowed_cpus.h"
+#include "compiler/baseline.h"
+#include "compiler/pipeline.h"
+#include "compiler/tuned_shapes.h"
+#include "compiler/verify_engine.h"
+#include "device/region.h"
+#include "memory/bind_shapes.h"
+#include "tuning/race.h"
+#include "wootz/version.h"
+
+namespace wootz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+/// One build in progress: what the stages share.
+class Build {
+ public:
+  Build(ImportedModel model, const CompileOptions& options)
+      : model_(std::move(model)), options_(options), backend_(find_backend(options.backend)),
+        threads_(options.threads > 0 ? options.threads : allowed_cpus()), engine_(std::make_shared<EngineData>()) {}
+
+  std::shared_ptr<EngineData> run() {
+    mark_values();
+    keep_baseline();
+    choose_shapes();
+    optimise();
+    share_memory();
+    race();
+    describe();
+    verify();
+    return engine_;
+  }
+
+ private:
+  static const Backend& find_backend(const std::string& name) {
+    if (const Backend* b = BackendRegistry::global().find(name)) return *b;
+    std::string names;
+    for (const auto& b : BackendRegistry::global().all()) names += (names.empty() ? "" : ", ") + std::string(b->name());
+    throw Error(ErrorKind::kInvalidArgument, "--device: expected one of " + names + ", found '" + name + "'");
+  }
+
+  void report(const std::string& stage, const std::string& detail, double fraction) {
+    if (!options_.progress) return;
+    const double elapsed = seconds_since(start_);
+    const Progress p{stage, detail, fraction, fraction > 0.05 ? elapsed * (1 - fraction) / fraction : -1};
+    if (!options_.progress(p)) throw Error(ErrorKind::kCancelled, "the build was cancelled; nothing was written");
+  }
+
+  void mark_values() {
+    Graph& graph = *model_.graph;
+    for (const std::string& name : options_.marks) {
+      Value* v = graph.find_value(name);
+      if (!v) throw Error(ErrorKind::kInvalidArgument, "--mark: expected the name of a tensor in the model, found '" + name + "'");
+      if (!graph.is_output(v)) graph.add_output(v);
+    }
+  }
+
+  void keep_baseline() {
+    if (options_.verify) baseline_ = std::make_unique<Baseline>(model_.graph->clone(std::make_shared<SymbolTable>(model_.graph->symbols()), nullptr));
+  }
+
+  void choose_shapes() {
+    std::vector<std::string> guessed;
+    tuned_dims_ = choose_tuned_shapes(*model_.graph, options_.shapes, guessed);
+    for (std::string& g : guessed) engine_->remarks.push_back({"shapes", {}, std::move(g)});
+    for (size_t i = 0; i < tuned_dims_.size(); ++i) engine_->tuned_shapes[model_.graph->inputs()[i]->name] = tuned_dims_[i];
+  }
+
+  std::map<std::string, int64_t> optimum() const {
+    const SymbolTable& symbols = model_.graph->symbols();
+    const Bindings bindings = bind_shapes(*model_.graph, tuned_dims_);
+    std::map<std::string, int64_t> result;
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      const auto id = static_cast<SymbolId>(i);
+      if (symbols.at(id).kind != Symbol::Kind::kInput) continue;
+      if (const auto v = bindings.evaluate(symbols.resolve(Dim::symbol(id)))) result[symbols.at(id).name] = *v;
+    }
+    return result;
+  }
+
+  void optimise() {
+    report("simplify", "", 0.02);
+    PassOptions pass_options;
+    pass_options.disabled = options_.disabled_passes;
+    pass_options.max_patches = options_.max_patches;
+    pass_options.dump_folder = options_.dump_folder;
+    pass_options.verify = false;
+    pass_options.optimum = optimum();
+    PassContext context(backend_.traits(threads_), pass_options);
+    run_pipeline(*model_.graph, context);
+    for (Remark& r : context.remarks) engine_->remarks.push_back({r.pass, std::move(r.origins), std::move(r.text)});
+    model_.graph->erase_unused_values();
+    engine_->graph = std::move(model_.graph);
+  }
+
+  bool allowed(std::string_view tactic_id) const {
+    return options_.allow_vendor_libraries || tactic_id.find("onednn") == std::string_view::npos;
+  }
+
+  void share_memory() {
+    report("plan", "", 0.08);
+    const Bindings bindings = bind_shapes(*engine_->graph, tuned_dims_);
+    const ServesStep serves = [&](const Node& node, std::span<const TensorDesc> in, std::span<const TensorDesc> out) {
+      const Problem problem{&node, {in.begin(), in.end()}, {out.begin(), out.end()}, threads_};
+      for (const Tactic* t : backend_.tactics())
+        if (!t->id().starts_with("reference.") && allowed(t->id()) && !t->refusal(problem)) return true;
+      return false;
+    };
+    for (const StepSharing& s : choose_sharing(*engine_->graph, bindings, serves)) engine_->steps.push_back({s, {}, {}, 0, -1, 0});
+  }
+
+  void race() {
+    const Bindings bindings = bind_shapes(*engine_->graph, tuned_dims_);
+    std::vector<StepSharing> sharing;
+    for (const StepRecord& s : engine_->steps) sharing.push_back(s.sharing);
+    const ShapePlan plan = plan_shapes(*engine_->graph, bindings, sharing);
+    TimingCache cache = options_.timing_cache.empty() ? TimingCache() : TimingCache::load(options_.timing_cache);
+    RaceOptions race_options;
+    race_options.tune = options_.tune;
+    race_options.allowed = [this](std::string_view id) { return allowed(id); };
+    Race race(backend_, threads_, cache, race_options);
+    size_t i = 0;
+    for (const auto& node : engine_->graph->nodes()) {
+      report("race", node->origins.empty() ? node->op : node->origins[0], 0.1 + 0.7 * double(i) / double(engine_->steps.size()));
+      race_step(*node, plan, race, bindings, i++);
+    }
+    if (!options_.timing_cache.empty() && options_.tune) cache.save(options_.timing_cache);
+  }
+
+  void race_step(const Node& node, const ShapePlan& plan, Race& race, const Bindings& bindings, size_t index) {
+    StepRecord& step = engine_->steps[index];
+    if (plan.interpreted[index]) {
+      engine_->remarks.push_back({"race", node.origins, "sizes or kinds known only while running: by the reference"});
+      return;
+    }
+    if (step.sharing.kind == Sharing::kView || step.sharing.kind == Sharing::kIntoOutput) return;
+    RaceResult result = race.run(problem_of(node, plan, threads_), bindings);
+    if (!result.choices.empty() && result.choices[0].tactic_id.starts_with("reference."))
+      engine_->remarks.push_back({"race", node.origins, "no kernel serves this region: by the reference, which is slow"});
+    step.choices = std::move(result.choices);
+    step.candidates = std::move(result.candidates);
+    step.time_us = result.time_us;
+    step.error = result.error;
+    step.bound = result.bound;
+    race_check_ms_ += result.check_ms;
+  }
+
+  void describe() {
+    EngineData& e = *engine_;
+    e.model_name = model_.name;
+    e.model_hash = model_.content_hash;
+    e.wootz_version = WOOTZ_VERSION;
+    e.backend = options_.backend;
+    e.threads = threads_;
+    e.device_fingerprint = backend_.traits(threads_).fingerprint;
+    e.facts["producer"] = model_.producer;
+    for (size_t i = 0; i < model_.notes.size(); ++i) e.facts["note " + std::to_string(i + 1)] = model_.notes[i];
+  }
+
+  void verify() {
+    if (options_.verify) {
+      report("verify", "", 0.85);
+      const auto start = Clock::now();
+      for (size_t i = 0; i < options_.samples.size(); ++i)
+        add(verify_engine(engine_, *baseline_, options_.samples[i], "sample " + std::to_string(i + 1)));
+      verify_on_random_inputs();
+      engine_->facts["verify_seconds"] = std::to_string(seconds_since(start) + race_check_ms_ / 1e3);
+    }
+    engine_->facts["build_seconds"] = std::to_string(seconds_since(start_));
+    report("done", "", 1);
+  }
+
+  /// A model may be unable to take random inputs (an index out of range, a sampling rate of 1): that is said, not hidden.
+  void verify_on_random_inputs() {
+    try {
+      add(verify_engine(engine_, *baseline_, random_inputs(baseline_->graph(), tuned_dims_, 5), "random"));
+    } catch (const Error& e) {
+      if (e.kind() == ErrorKind::kVerification || e.kind() == ErrorKind::kInternal) throw;
+      engine_->remarks.push_back({"verify", {}, "the model does not take random inputs (" + e.message() + "); give samples"});
+    }
+  }
+
+  void add(std::vector<OutputError> errors) {
+    for (OutputError& e : errors) engine_->verification.push_back(std::move(e));
+  }
+
+  ImportedModel model_;
+  const CompileOptions& options_;
+  const Backend& backend_;
+  int threads_;
+  std::shared_ptr<EngineData> engine_;
+  std::unique_ptr<Baseline> baseline_;
+  std::vector<Dims> tuned_dims_;
+  double race_check_ms_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+std::shared_ptr<EngineData> compile(ImportedModel model, const CompileOptions& options) {
+  return Build(std::move(model), options).run();
+}
+
+}  // namespace wootz

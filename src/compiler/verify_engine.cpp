@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/verify_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+
+#include "ir/element.h"
+#include "runtime/execution_state.h"
+
+namespace wootz {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kJumpBound = 0.25;   // beyond this not even a jump excuses the difference
+
+OutputError compare_tensors(const Tensor& expected, const Tensor& found) {
+  OutputError e;
+  if (expected.dtype() != found.dtype() || expected.dims() != found.dims()) {
+    e.max_abs = e.relative = kInfinity;
+    return e;
+  }
+  if (!is_float(expected.dtype())) {
+    const bool same = expected.same_bits(found);
+    e.max_abs = e.relative = same ? 0 : kInfinity;
+    return e;
+  }
+  const std::vector<double> want = expected.to_doubles(), got = found.to_doubles();
+  double scale = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (std::isnan(want[i]) && std::isnan(got[i])) continue;
+    if (want[i] == got[i]) {
+      if (std::isfinite(want[i])) scale = std::max(scale, std::fabs(want[i]));
+      continue;
+    }
+    const double difference = std::fabs(want[i] - got[i]);
+    e.max_abs = std::isnan(difference) ? kInfinity : std::max(e.max_abs, difference);
+    if (std::isfinite(want[i])) scale = std::max(scale, std::fabs(want[i]));
+  }
+  e.relative = e.max_abs == 0 ? 0 : scale > 0 ? e.max_abs / scale : e.max_abs;
+  return e;
+}
+
+OutputError compare_data(const Datum& expected, const Datum& found) {
+  OutputError worst;
+  if (expected.kind != found.kind || expected.elements.size() != found.elements.size()) {
+    worst.max_abs = worst.relative = kInfinity;
+    return worst;
+  }
+  if (expected.tensor.is_defined() || found.tensor.is_defined()) worst = compare_tensors(expected.tensor, found.tensor);
+  for (size_t i = 0; i < expected.elements.size(); ++i) {
+    const OutputError e = compare_data(expected.elements[i], found.elements[i]);
+    worst.max_abs = std::max(worst.max_abs, e.max_abs);
+    worst.relative = std::max(worst.relative, e.relative);
+  }
+  return worst;
+}
+
+std::string slowest_to_trust(const EngineData& engine) {
+  size_t worst = 0, i = 0;
+  const Node* node = nullptr;
+  for (const auto& n : engine.graph->nodes()) {
+    if (!node || engine.steps[i].error > engine.steps[worst].error) worst = i, node = n.get();
+    ++i;
+  }
+  if (!node || engine.steps[worst].choices.empty()) return "";
+  return "; the region with the largest own error is " + (node->origins.empty() ? node->name : node->origins[0]) + " by " +
+         engine.steps[worst].choices[0].tactic_id;
+}
+
+}  // namespace
+
+double output_bound(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64: return 1e-6;
+    case DType::kFloat16: return 1e-2;
+    case DType::kBFloat16: return 5e-2;
+    case DType::kFloat32: return 1e-4;
+    default: return is_float(dtype) ? 0.25 : 0;
+  }
+}
+
+bool has_jumps(const Graph& graph) {
+  static const std::set<std::string, std::less<>> kJumping = {
+      "ArgMax", "ArgMin", "TopK", "NonMaxSuppression", "NonZero", "Round", "Floor", "Ceil", "QuantizeLinear",
+      "DynamicQuantizeLinear", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal", "Sign", "Unique", "Compress",
+      "OneHot", "RoiAlign", "GridSample", "Mod"};
+  for (const auto& node : graph.nodes()) {
+    if (kJumping.contains(node->op)) return true;
+    for (const Graph* body : node->subgraphs())
+      if (has_jumps(*body)) return true;
+  }
+  return false;
+}
+
+std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Datum> inputs;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Type& type = graph.inputs()[i]->type;
+    if (!type.is_tensor()) {
+      inputs.emplace_back();
+      inputs.back().kind = type.kind == Type::Kind::kSequence ? Datum::Kind::kSequence : Datum::Kind::kOptional;
+      continue;
+    }
+    Tensor t = Tensor::zeros(type.dtype, dims[i]);
+    if (type.dtype != DType::kString)
+      visit_numeric(type.dtype, [&](auto element) {
+        using T = decltype(element);
+        for (int64_t k = 0; k < t.size(); ++k) {
+          const double u = double(random() >> 11) * 0x1p-53;
+          if constexpr (std::is_floating_point_v<T>) t.as<T>()[k] = static_cast<T>(u);
+          else if constexpr (std::is_integral_v<T>) t.as<T>()[k] = static_cast<T>(u < 0.5 ? 0 : 1);
+          else if constexpr (std::is_constructible_v<T, double>) t.as<T>()[k] = T(u);
+          else t.as<T>()[k] = T(int64_t{u < 0.5 ? 0 : 1});
+        }
+      });
+    inputs.emplace_back(std::move(t));
+  }
+  return inputs;
+}
+
+std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Datum> expected, std::span<const Datum> found,
+                                         const std::string& sample) {
+  std::vector<OutputError> errors;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    OutputError e = compare_data(expected[i], found[i]);
+    e.output = graph.outputs()[i]->name;
+    e.bound = output_bound(graph.outputs()[i]->type.dtype);
+    e.sample = sample;
+    errors.push_back(std::move(e));
+  }
+  return errors;
+}
+
+std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
+                                       std::span<const Datum> inputs, const std::string& sample) {
+  const std::vector<Datum> expected = baseline.run(inputs);
+  ExecutionState state(engine);
+  std::vector<Datum> found(expected.size());
+  state.run(inputs, found).throw_if_failed();
+  std::vector<OutputError> errors = compare_outputs(baseline.graph(), expected, found, sample);
+  const double excuse = has_jumps(baseline.graph()) ? kJumpBound : 0;
+  for (const OutputError& e : errors) {
+    if (e.relative <= std::max(e.bound, excuse) || (excuse > 0 && std::isinf(e.relative))) continue;
+    throw Error(ErrorKind::kVerification,
+                "output '" + e.output + "' on " + sample + " inputs: expected a relative error of at most " +
+                    std::to_string(e.bound) + " against the imported graph, found " + std::to_string(e.relative) +
+                    slowest_to_trust(*engine) + "; find the change with --disable-pass or --max-patches, and please report it");
+  }
+  return errors;
+}
+
+}  // namespace wootz

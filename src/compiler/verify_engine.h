@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/baseline.h"
+#include "engine/engine_data.h"
+
+namespace wootz {
+
+/// Errors of `found` against `expected`, output by output. Integers, bools and strings must be equal: a difference is an
+/// infinite relative error.
+std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Datum> expected, std::span<const Datum> found,
+                                         const std::string& sample);
+
+/// The bound on a float output's relative error, by its type.
+double output_bound(DType dtype);
+
+/// Random inputs of the given dims: floats in [0, 1), integers 0 or 1.
+std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims, uint64_t seed);
+
+/// Whether the graph has operators whose result jumps (rounding, comparisons, selection): there a tiny difference may grow.
+bool has_jumps(const Graph& graph);
+
+/// Runs engine and baseline on the inputs. Throws Error(kVerification) naming output, expected, found and the worst step
+/// when an output leaves its bound and no jump can explain it.
+std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
+                                       std::span<const Datum> inputs, const std::string& sample);
+
+}  // namespace wootz

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/plan_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace wootz {
+namespace {
+
+using Json = nlohmann::json;
+
+[[noreturn]] void damaged(const std::string& what) {
+  throw Error(ErrorKind::kInvalidEngine, what + "; the engine file is damaged, build it again");
+}
+
+Json json_from_choice(const TacticChoice& c, BlobList& blobs) {
+  Json packed = Json::array();
+  for (const Tensor& t : c.packed) packed.push_back(blobs.add(t));
+  return {{"tactic", c.tactic_id}, {"version", c.version}, {"config", c.config.to_string()}, {"packed", packed}};
+}
+
+TacticChoice choice_from_json(const Json& j, const BlobList& blobs) {
+  TacticChoice c{j.at("tactic").get<std::string>(), j.at("version").get<int>(),
+                 TacticConfig::parse(j.at("config").get<std::string>()), {}};
+  for (const Json& n : j.at("packed")) c.packed.push_back(blobs.at(n.get<int64_t>()));
+  return c;
+}
+
+Json json_from_step(const StepRecord& s, BlobList& blobs) {
+  Json j{{"sharing", {static_cast<int>(s.sharing.kind), s.sharing.input}},
+         {"time_us", s.time_us}, {"error", s.error}, {"bound", s.bound},
+         {"choices", Json::array()}, {"candidates", Json::array()}};
+  for (const TacticChoice& c : s.choices) j["choices"].push_back(json_from_choice(c, blobs));
+  for (const CandidateRecord& c : s.candidates) j["candidates"].push_back({c.tactic_id, c.config, c.time_us, c.error, c.refusal});
+  return j;
+}
+
+/// JSON has no NaN or infinity: they are written as null.
+double number(const Json& j) { return j.is_null() ? -1 : j.get<double>(); }
+
+StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node) {
+  StepRecord s;
+  const int kind = j.at("sharing").at(0).get<int>();
+  s.sharing.input = j.at("sharing").at(1).get<int>();
+  if (kind < 0 || kind > static_cast<int>(Sharing::kInPlace)) damaged("unknown kind of sharing");
+  s.sharing.kind = static_cast<Sharing>(kind);
+  if (s.sharing.kind != Sharing::kNone &&
+      (s.sharing.input < 0 || !node.input(static_cast<size_t>(s.sharing.input)) || !node.output(0)))
+    damaged("a step shares an operand that it lacks");
+  s.time_us = number(j.at("time_us"));
+  s.error = number(j.at("error"));
+  s.bound = number(j.at("bound"));
+  for (const Json& c : j.at("choices")) s.choices.push_back(choice_from_json(c, blobs));
+  for (const Json& c : j.at("candidates"))
+    s.candidates.push_back({c.at(0).get<std::string>(), c.at(1).get<std::string>(), number(c.at(2)), number(c.at(3)), c.at(4).get<std::string>()});
+  return s;
+}
+
+}  // namespace
+
+Json json_from_plan(const EngineData& e, BlobList& blobs) {
+  Json j{{"model_name", e.model_name}, {"model_hash", e.model_hash}, {"wootz_version", e.wootz_version},
+         {"backend", e.backend}, {"device", e.device_fingerprint}, {"threads", e.threads}, {"facts", e.facts},
+         {"tuned_shapes", e.tuned_shapes}, {"steps", Json::array()}, {"remarks", Json::array()}, {"verification", Json::array()}};
+  for (const StepRecord& s : e.steps) j["steps"].push_back(json_from_step(s, blobs));
+  for (const RemarkRecord& r : e.remarks) j["remarks"].push_back({r.stage, r.origins, r.text});
+  for (const OutputError& v : e.verification) j["verification"].push_back({v.output, v.max_abs, v.relative, v.bound, v.sample});
+  return j;
+}
+
+void plan_from_json(const Json& j, const BlobList& blobs, EngineData& e) {
+  e.model_name = j.at("model_name").get<std::string>();
+  e.model_hash = j.at("model_hash").get<std::string>();
+  e.wootz_version = j.at("wootz_version").get<std::string>();
+  e.backend = j.at("backend").get<std::string>();
+  e.device_fingerprint = j.at("device").get<std::string>();
+  e.threads = j.at("threads").get<int>();
+  e.facts = j.at("facts").get<std::map<std::string, std::string>>();
+  e.tuned_shapes = j.at("tuned_shapes").get<std::map<std::string, Dims>>();
+  const Json& steps = j.at("steps");
+  if (steps.size() != e.graph->node_count())
+    damaged("expected " + std::to_string(e.graph->node_count()) + " steps, found " + std::to_string(steps.size()));
+  size_t i = 0;
+  for (const auto& node : e.graph->nodes()) e.steps.push_back(step_from_json(steps[i++], blobs, *node));
+  for (const Json& r : j.at("remarks"))
+    e.remarks.push_back({r.at(0).get<std::string>(), r.at(1).get<std::vector<std::string>>(), r.at(2).get<std::string>()});
+  for (const Json& v : j.at("verification"))
+    e.verification.push_back({v.at(0).get<std::string>(), number(v.at(1)), number(v.at(2)), number(v.at(3)), v.at(4).get<std::string>()});
+}
+
+}  // namespace wootz
