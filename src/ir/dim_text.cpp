@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 
@@ -26,22 +27,32 @@ std::string name_text(std::string_view name) {
 
 std::string SymbolTable::symbol_text(SymbolId id, int depth) const {
   const Symbol& s = at(id);
+  // Texts are put in order, not numbers: the text does not depend on the order in which symbols were made.
+  const auto joined_in_order = [](std::vector<std::string> parts, const char* separator) {
+    std::sort(parts.begin(), parts.end());
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
+    return text;
+  };
   const auto call = [&](const char* function) {
-    return std::string(function) + "(" + dim_text(s.a, depth + 1) + ", " + dim_text(s.b, depth + 1) + ")";
+    return std::string(function) + "(" + joined_in_order({dim_text(s.a, depth + 1), dim_text(s.b, depth + 1)}, ", ") + ")";
   };
   if (s.kind == Symbol::Kind::kInput) return name_text(s.name);
   if (s.kind == Symbol::Kind::kUnknown) return "?" + name_text(s.name);
   if (depth > kMaxPrintedDepth) return "#" + std::to_string(id);
   switch (s.kind) {
-    case Symbol::Kind::kFloorDiv: return call("floor_div");
+    case Symbol::Kind::kFloorDiv: return "floor_div(" + dim_text(s.a, depth + 1) + ", " + std::to_string(s.b.value()) + ")";
     case Symbol::Kind::kMin: return call("min");
     case Symbol::Kind::kMax: return call("max");
     default: break;
   }
-  if (!is_monomial(id)) return "(" + dim_text(s.a, depth + 1) + ")*(" + dim_text(s.b, depth + 1) + ")";
-  std::string text;
-  for (SymbolId factor : factors(id)) text += (text.empty() ? "" : "*") + symbol_text(factor, depth + 1);
-  return text;
+  std::vector<std::string> parts;
+  if (is_monomial(id)) {
+    for (SymbolId factor : factors(id)) parts.push_back(symbol_text(factor, depth + 1));
+  } else {
+    parts = {"(" + dim_text(s.a, depth + 1) + ")", "(" + dim_text(s.b, depth + 1) + ")"};
+  }
+  return joined_in_order(std::move(parts), "*");
 }
 
 std::string SymbolTable::dim_text(const Dim& d, int depth) const {
@@ -54,7 +65,10 @@ std::string SymbolTable::dim_text(const Dim& d, int depth) const {
     else if (magnitude == 1) text += symbol;
     else text += std::to_string(magnitude) + "*" + symbol;
   };
-  for (const auto& [id, coefficient] : d.terms()) append(coefficient, symbol_text(id, depth));
+  std::vector<std::pair<std::string, int64_t>> terms;
+  for (const auto& [id, coefficient] : d.terms()) terms.emplace_back(symbol_text(id, depth), coefficient);
+  std::sort(terms.begin(), terms.end());
+  for (const auto& [symbol, coefficient] : terms) append(coefficient, symbol);
   if (d.constant() != 0 || d.is_constant()) append(d.constant(), "");
   return text;
 }

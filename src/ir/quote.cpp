@@ -48,6 +48,10 @@ bool is_plain_name(std::string_view name) {
   return !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), is_name_char);
 }
 
+bool is_plain_value_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return is_name_char(c) || c == '/'; });
+}
+
 std::string quoted(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
