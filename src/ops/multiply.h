@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner product loop that the references of matrix products and convolutions share.
+#pragma once
+#include <cstdint>
+
+namespace wootz {
+
+inline constexpr int64_t kPanelWidth = 64;
+
+/// result[i][j] = sum over p of rows[i][p] * panel[p][j] for i < m, j < width (rounded up to 4), p < k; all
+/// row-major, panel and result kPanelWidth wide. double for floats; uint64_t wraps, which is exact for every
+/// integer type after truncation.
+template <class T>
+void multiply_panel(const T* rows, int64_t m, int64_t k, const T* panel, int64_t width, T* result);
+extern template void multiply_panel(const double*, int64_t, int64_t, const double*, int64_t, double*);
+extern template void multiply_panel(const uint64_t*, int64_t, int64_t, const uint64_t*, int64_t, uint64_t*);
+
+/// result[m][n] = rows[m][k] * columns[k][n], row-major, overwritten.
+template <class T>
+void multiply(const T* rows, const T* columns, int64_t m, int64_t n, int64_t k, T* result);
+extern template void multiply(const double*, const double*, int64_t, int64_t, int64_t, double*);
+extern template void multiply(const uint64_t*, const uint64_t*, int64_t, int64_t, int64_t, uint64_t*);
+
+}  // namespace wootz
