@@ -12,7 +12,7 @@ namespace wootz {
 namespace {
 
 /// Deeper definitions print as `#id`, which parses in the same table only: text stays short whatever the model.
-constexpr int kMaxPrintedDepth = 12;
+constexpr int kMaxPrintedDepth = 8;
 constexpr int kMaxParsedDepth = 100;
 
 bool is_function_name(std::string_view name) {

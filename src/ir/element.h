@@ -30,6 +30,7 @@ uint8_t float8e8m0_from_float(float value, E8M0Rounding rounding, bool saturate)
 /// A 16-bit or 8-bit float held as its bits, arithmetic in float.
 template <DType kDtype>
 struct SmallFloat {
+  static constexpr DType kType = kDtype;
   using Bits = std::conditional_t<kDtype == DType::kFloat16 || kDtype == DType::kBFloat16, uint16_t, uint8_t>;
   Bits bits = 0;
   SmallFloat() = default;

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <charconv>
+#include <cmath>
 
 #include "ir/element.h"
 #include "ir/quote.h"
@@ -70,6 +71,9 @@ bool parse(std::string_view text, T& value) {
     float wide = 0;
     if (!number_from(text, wide)) return false;
     value = T(wide);
+    if constexpr (sizeof(T) == 1) {  // the constructor saturates, which would make a number of infinity
+      if (std::isinf(wide)) value.bits = small_from_float(T::kType, wide, false);
+    }
     return true;
   } else {
     return text.starts_with("0x") ? from_bits_text(text, value) : number_from(text, value);

@@ -135,6 +135,7 @@ Type Parser::tensor_type(DType dtype) {
 Type Parser::type(int depth) {
   if (depth > kMaxDepth) cursor_.fail("expected fewer nested types");
   if (cursor_.take("?")) return {};
+  cursor_.skip();
   const size_t start = cursor_.position();
   const std::string word = cursor_.name("a type");
   if (const std::optional<DType> dtype = dtype_from_name(word)) return tensor_type(*dtype);
