@@ -23,7 +23,7 @@ function(wootz_manifest out caller prefix argument header)
 #include \"${header}\"
 namespace wootz {
 ${declarations}
-void ${caller}(${argument}& registry) {
+void ${caller}([[maybe_unused]] ${argument}& registry) {
 ${calls}}
 }  // namespace wootz
 ")

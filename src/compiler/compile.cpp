@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/compile.h"
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 #include "base/allowed_cpus.h"
 #include "compiler/baseline.h"
 #include "compiler/pipeline.h"
+#include "compiler/race_steps.h"
 #include "compiler/tuned_shapes.h"
 #include "compiler/verify_engine.h"
-#include "device/region.h"
 #include "memory/bind_shapes.h"
-#include "tuning/race.h"
 #include "wootz/version.h"
 
 namespace wootz {
@@ -120,39 +117,15 @@ class Build {
   }
 
   void race() {
-    const Bindings bindings = bind_shapes(*engine_->graph, tuned_dims_);
-    std::vector<StepSharing> sharing;
-    for (const StepRecord& s : engine_->steps) sharing.push_back(s.sharing);
-    const ShapePlan plan = plan_shapes(*engine_->graph, bindings, sharing);
-    TimingCache cache = options_.timing_cache.empty() ? TimingCache() : TimingCache::load(options_.timing_cache);
-    RaceOptions race_options;
-    race_options.tune = options_.tune;
-    race_options.allowed = [this](std::string_view id) { return allowed(id); };
-    Race race(backend_, threads_, cache, race_options);
-    size_t i = 0;
-    for (const auto& node : engine_->graph->nodes()) {
-      report("race", node->origins.empty() ? node->op : node->origins[0], 0.1 + 0.7 * double(i) / double(engine_->steps.size()));
-      race_step(*node, plan, race, bindings, i++);
-    }
-    if (!options_.timing_cache.empty() && options_.tune) cache.save(options_.timing_cache);
-  }
-
-  void race_step(const Node& node, const ShapePlan& plan, Race& race, const Bindings& bindings, size_t index) {
-    StepRecord& step = engine_->steps[index];
-    if (plan.interpreted[index]) {
-      engine_->remarks.push_back({"race", node.origins, "sizes or kinds known only while running: by the reference"});
-      return;
-    }
-    if (step.sharing.kind == Sharing::kView || step.sharing.kind == Sharing::kIntoOutput) return;
-    RaceResult result = race.run(problem_of(node, plan, threads_), bindings);
-    if (!result.choices.empty() && result.choices[0].tactic_id.starts_with("reference."))
-      engine_->remarks.push_back({"race", node.origins, "no kernel serves this region: by the reference, which is slow"});
-    step.choices = std::move(result.choices);
-    step.candidates = std::move(result.candidates);
-    step.time_us = result.time_us;
-    step.error = result.error;
-    step.bound = result.bound;
-    race_check_ms_ += result.check_ms;
+    RaceStepsOptions o;
+    o.race.tune = options_.tune;
+    o.race.allowed = [this](std::string_view id) { return allowed(id); };
+    o.timing_cache = options_.timing_cache;
+    o.progress = [this](size_t step, size_t steps, const Node& node) {
+      report("race", node.origins.empty() ? node.op : node.origins[0], 0.1 + 0.7 * double(step) / double(steps));
+    };
+    engine_->threads = threads_;
+    race_check_ms_ = race_steps(*engine_, backend_, tuned_dims_, o);
   }
 
   void describe() {
@@ -161,7 +134,6 @@ class Build {
     e.model_hash = model_.content_hash;
     e.wootz_version = WOOTZ_VERSION;
     e.backend = options_.backend;
-    e.threads = threads_;
     e.device_fingerprint = backend_.traits(threads_).fingerprint;
     e.facts["producer"] = model_.producer;
     for (size_t i = 0; i < model_.notes.size(); ++i) e.facts["note " + std::to_string(i + 1)] = model_.notes[i];

@@ -43,6 +43,20 @@ OutputError compare_tensors(const Tensor& expected, const Tensor& found) {
   return e;
 }
 
+std::string slowest_to_trust(const EngineData& engine) {
+  size_t worst = 0, i = 0;
+  const Node* node = nullptr;
+  for (const auto& n : engine.graph->nodes()) {
+    if (!node || engine.steps[i].error > engine.steps[worst].error) worst = i, node = n.get();
+    ++i;
+  }
+  if (!node || engine.steps[worst].choices.empty()) return "";
+  return "; the region with the largest own error is " + (node->origins.empty() ? node->name : node->origins[0]) + " by " +
+         engine.steps[worst].choices[0].tactic_id;
+}
+
+}  // namespace
+
 OutputError compare_data(const Datum& expected, const Datum& found) {
   OutputError worst;
   if (expected.kind != found.kind || expected.elements.size() != found.elements.size()) {
@@ -57,20 +71,6 @@ OutputError compare_data(const Datum& expected, const Datum& found) {
   }
   return worst;
 }
-
-std::string slowest_to_trust(const EngineData& engine) {
-  size_t worst = 0, i = 0;
-  const Node* node = nullptr;
-  for (const auto& n : engine.graph->nodes()) {
-    if (!node || engine.steps[i].error > engine.steps[worst].error) worst = i, node = n.get();
-    ++i;
-  }
-  if (!node || engine.steps[worst].choices.empty()) return "";
-  return "; the region with the largest own error is " + (node->origins.empty() ? node->name : node->origins[0]) + " by " +
-         engine.steps[worst].choices[0].tactic_id;
-}
-
-}  // namespace
 
 double output_bound(DType dtype) {
   switch (dtype) {

@@ -10,6 +10,9 @@
 
 namespace wootz {
 
+/// The error of one datum; integers, bools and strings must be equal: a difference is an infinite relative error.
+OutputError compare_data(const Datum& expected, const Datum& found);
+
 /// Errors of `found` against `expected`, output by output. Integers, bools and strings must be equal: a difference is an
 /// infinite relative error.
 std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Datum> expected, std::span<const Datum> found,

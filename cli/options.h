@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include <wootz/builder.h>
+
+namespace wootz::cli {
+
+/// The flags of every command; each command reads its own.
+struct Options {
+  std::string model;                  // .onnx or .wtz
+  std::string output;                 // -o
+  std::string inputs, outputs;        // .npz
+  std::string expect;                 // .npz of golden values
+  std::string device = "cpu";
+  int threads = 0;
+  std::vector<std::string> shapes;    // NAME:1x3x224x224
+  std::vector<std::string> marks;
+  std::vector<std::string> disabled_passes;
+  std::string timing_cache = "default";
+  std::string dump;
+  int64_t max_patches = -1;
+  bool no_tune = false, no_verify = false, no_vendor = false, json = false, reference = false;
+  double tolerance = 0;
+  double duration = 3;                // bench, seconds
+  int iterations = 0;                 // bench; 0: by duration
+  int width = 0;                      // explain; 0: the terminal's
+};
+
+BuildOptions build_options(const Options& options);
+/// Parses NAME:1x3x224x224 (a range MIN..OPT..MAX takes OPT). Throws kInvalidArgument with the form expected.
+std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts);
+/// An engine from .wtz, or built here from .onnx.
+Engine open_model(const Options& options);
+
+int run_build(const Options& options);
+int run_run(const Options& options);
+int run_bench(const Options& options);
+int run_inspect(const Options& options);
+int run_explain(const Options& options);
+int run_verify(const Options& options);
+int run_tune(const Options& options);
+
+}  // namespace wootz::cli

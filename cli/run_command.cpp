@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli/npz.h"
+#include "cli/options.h"
+
+namespace wootz::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string dims_text(const Dims& dims) {
+  std::string s = "[";
+  for (size_t i = 0; i < dims.size(); ++i) s += (i ? "," : "") + std::to_string(dims[i]);
+  return s + "]";
+}
+
+NamedData named_inputs(const std::string& path) {
+  NamedData data;
+  for (auto& [name, tensor] : read_npz(path)) data[name] = Datum(std::move(tensor));
+  return data;
+}
+
+/// Random inputs at the asked or tuned shapes.
+NamedData random_inputs(const Engine& engine, const Options& o) {
+  const auto asked = parse_shapes(o.shapes);
+  const auto tuned = nlohmann::json::parse(engine.explain_json())["tuned_shapes"];
+  std::mt19937 random(1);
+  NamedData data;
+  for (const TensorInfo& info : engine.inputs()) {
+    const auto it = asked.find(info.name);
+    const Dims dims = it != asked.end() ? it->second : tuned.at(info.name).get<Dims>();
+    Tensor t = Tensor::zeros(info.dtype, dims);
+    if (info.dtype == DType::kFloat32)
+      for (int64_t i = 0; i < t.size(); ++i) t.as<float>()[i] = float(random()) * 0x1p-32f;
+    data[info.name] = Datum(std::move(t));
+  }
+  return data;
+}
+
+double percentile(const std::vector<double>& sorted, double p) {
+  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(std::ceil(p * double(sorted.size()))) - 1)];
+}
+
+}  // namespace
+
+int run_run(const Options& o) {
+  if (o.inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "run: expected --inputs FILE.npz with an array for each input, found none");
+  const NamedData inputs = named_inputs(o.inputs);
+  NamedData outputs;
+  if (o.reference) {
+    outputs = run_reference(o.model, inputs, o.marks);
+  } else {
+    Options with_shapes = o;
+    // Tune for what is about to run.
+    if (o.model.ends_with(".onnx") && o.shapes.empty())
+      for (const auto& [name, d] : inputs) {
+        std::string text = name + ":";
+        for (size_t i = 0; i < d.tensor.dims().size(); ++i) text += (i ? "x" : "") + std::to_string(d.tensor.dims()[i]);
+        if (!d.tensor.dims().empty()) with_shapes.shapes.push_back(text);
+      }
+    outputs = open_model(with_shapes).run(inputs);
+  }
+  if (!o.outputs.empty()) write_npz(o.outputs, outputs);
+  nlohmann::json j = nlohmann::json::array();
+  for (const auto& [name, d] : outputs) {
+    j.push_back({{"name", name}, {"dtype", std::string(dtype_name(d.tensor.dtype()))}, {"dims", d.tensor.dims()}});
+    if (!o.json) std::printf("%s: %s%s\n", name.c_str(), std::string(dtype_name(d.tensor.dtype())).c_str(), dims_text(d.tensor.dims()).c_str());
+  }
+  if (o.json) std::printf("%s\n", j.dump(1).c_str());
+  return 0;
+}
+
+int run_bench(const Options& o) {
+  const Engine engine = open_model(o);
+  const NamedData named = o.inputs.empty() ? random_inputs(engine, o) : named_inputs(o.inputs);
+  Context context = engine.context(o.threads);
+  std::vector<Datum> inputs, outputs(engine.outputs().size());
+  for (const TensorInfo& info : engine.inputs()) inputs.push_back(named.at(info.name));
+  const auto once = [&] {
+    if (const std::string failure = context.run_ordered(inputs, outputs); !failure.empty()) throw Error(ErrorKind::kInvalidArgument, failure);
+  };
+  for (int i = 0; i < 3; ++i) once();
+  std::vector<double> ms;
+  const auto start = Clock::now();
+  const auto done = [&] {
+    if (o.iterations > 0) return ms.size() >= size_t(o.iterations);
+    return std::chrono::duration<double>(Clock::now() - start).count() > o.duration && ms.size() >= 5;
+  };
+  while (!done()) {
+    const auto t = Clock::now();
+    once();
+    ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - t).count());
+  }
+  std::sort(ms.begin(), ms.end());
+  double sum = 0;
+  for (double x : ms) sum += x;
+  std::vector<StepTime> steps;
+  context.run_profiled(named, steps);
+  if (o.json) {
+    nlohmann::json j{{"runs", ms.size()}, {"mean_ms", sum / double(ms.size())}, {"p50_ms", percentile(ms, .5)}, {"p90_ms", percentile(ms, .9)},
+                     {"p99_ms", percentile(ms, .99)}, {"memory_bytes", context.memory_bytes()}, {"steps", nlohmann::json::array()}};
+    for (const StepTime& s : steps) j["steps"].push_back({{"region", s.region}, {"nodes", s.origins}, {"tactic", s.tactic}, {"time_us", s.time_us}});
+    std::printf("%s\n", j.dump(1).c_str());
+    return 0;
+  }
+  std::printf("%zu runs: p50 %.3f ms, p90 %.3f, p99 %.3f, mean %.3f; %.1f runs/s; %.1f MB of activations\n", ms.size(), percentile(ms, .5),
+              percentile(ms, .9), percentile(ms, .99), sum / double(ms.size()), 1e3 * double(ms.size()) / sum, double(context.memory_bytes()) / 1e6);
+  std::sort(steps.begin(), steps.end(), [](const StepTime& a, const StepTime& b) { return a.time_us > b.time_us; });
+  std::printf("slowest steps:\n");
+  for (size_t i = 0; i < std::min<size_t>(steps.size(), 12); ++i)
+    std::printf("%10.1f us  %-28.28s %-26.26s %s\n", steps[i].time_us, steps[i].region.c_str(), steps[i].tactic.c_str(),
+                steps[i].origins.empty() ? "" : steps[i].origins[0].c_str());
+  return 0;
+}
+
+int run_inspect(const Options& o) {
+  const Engine engine = open_model(o);
+  if (o.json) {
+    std::printf("%s\n", engine.explain_json().c_str());
+    return 0;
+  }
+  const auto j = nlohmann::json::parse(engine.explain_json());
+  std::printf("%s: engine of %s for %s, built by Wootz %s\n", o.model.c_str(), engine.model_name().c_str(), j["device"].get<std::string>().c_str(),
+              j["wootz"].get<std::string>().c_str());
+  const auto print = [](const char* what, const std::vector<TensorInfo>& list) {
+    for (const TensorInfo& t : list) {
+      std::string dims;
+      for (const std::string& d : t.dims) dims += (dims.empty() ? "" : ",") + d;
+      std::printf("  %s %s: %s[%s]\n", what, t.name.c_str(), std::string(dtype_name(t.dtype)).c_str(), t.has_shape ? dims.c_str() : "...");
+    }
+  };
+  print("input", engine.inputs());
+  print("output", engine.outputs());
+  for (const auto& [key, value] : j["facts"].items()) std::printf("  %s: %s\n", key.c_str(), value.get<std::string>().c_str());
+  return 0;
+}
+
+}  // namespace wootz::cli

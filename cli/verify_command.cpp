@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/npz.h"
+#include "cli/options.h"
+
+namespace wootz::cli {
+namespace {
+
+/// One golden case: inputs and outputs by the model's order, or by name.
+struct Case {
+  std::string label;
+  NamedData inputs, outputs, taps;
+};
+
+/// `c<k>_i<n>`, `c<k>_o<n>` and `c<k>_t<n>` count in the model's own order; tap names stand in the JSON array `taps` of the
+/// string array `meta`. Any other file holds inputs and outputs by their names.
+std::vector<Case> read_cases(const std::string& path, const Engine& engine) {
+  const auto arrays = read_npz(path);
+  const auto inputs = engine.inputs(), outputs = engine.outputs();
+  std::vector<std::string> taps;
+  std::map<int, Case> numbered;
+  Case named{"case", {}, {}, {}};
+  for (const auto& [name, tensor] : arrays)
+    if (name == "meta" && tensor.dtype() == DType::kString && tensor.size() == 1) {
+      const auto meta = nlohmann::json::parse(tensor.as<std::string>()[0], nullptr, false);
+      if (meta.is_object() && meta.contains("taps")) taps = meta["taps"].get<std::vector<std::string>>();
+    }
+  for (const auto& [name, tensor] : arrays) {
+    int k = 0, n = 0;
+    char kind = 0, extra = 0;
+    if (std::sscanf(name.c_str(), "c%d_%c%d%c", &k, &kind, &n, &extra) == 3) {
+      Case& c = numbered.emplace(k, Case{"case " + std::to_string(k), {}, {}, {}}).first->second;
+      const auto index = static_cast<size_t>(n);
+      const auto check = [&](size_t count, const char* what) {
+        if (index >= count) throw Error(ErrorKind::kInvalidArgument, "'" + path + "': array '" + name + "': expected fewer " + what + ", the model has " + std::to_string(count));
+      };
+      if (kind == 'i') check(inputs.size(), "inputs"), c.inputs[inputs[index].name] = tensor;
+      if (kind == 'o') check(outputs.size(), "outputs"), c.outputs[outputs[index].name] = tensor;
+      if (kind == 't') check(taps.size(), "taps"), c.taps[taps[index]] = tensor;
+      continue;
+    }
+    for (const TensorInfo& i : inputs)
+      if (i.name == name) named.inputs[name] = tensor;
+    for (const TensorInfo& x : outputs)
+      if (x.name == name) named.outputs[name] = tensor;
+  }
+  std::vector<Case> cases;
+  for (auto& [k, c] : numbered) cases.push_back(std::move(c));
+  if (cases.empty() && !named.outputs.empty()) cases.push_back(std::move(named));
+  if (cases.empty()) throw Error(ErrorKind::kInvalidArgument, "'" + path + "': expected arrays named like the model's inputs and outputs, or c0_i0, c0_o0, ...; found none");
+  return cases;
+}
+
+class Report {
+ public:
+  explicit Report(bool json) : json_(json) {}
+  void add(const std::string& label, const std::vector<OutputComparison>& list) {
+    for (const OutputComparison& c : list) {
+      failed_ += c.passed ? 0 : 1;
+      ++total_;
+      rows_.push_back({{"case", label}, {"output", c.output}, {"max_abs", c.max_abs}, {"relative", c.relative}, {"bound", c.bound}, {"passed", c.passed}});
+      if (!json_)
+        std::printf("%-4s %-8s %-40.40s relative %.2e  max %.2e  bound %.1e\n", c.passed ? "ok" : "FAIL", label.c_str(), c.output.c_str(), c.relative, c.max_abs, c.bound);
+    }
+  }
+  int finish() const {
+    if (json_) std::printf("%s\n", rows_.dump(1).c_str());
+    else std::printf("%d of %d within the bound\n", total_ - failed_, total_);
+    return failed_ ? 4 : 0;
+  }
+
+ private:
+  bool json_;
+  int failed_ = 0, total_ = 0;
+  nlohmann::json rows_ = nlohmann::json::array();
+};
+
+constexpr double kTapBound = 2e-3;   // of inner tensors: fused neighbours round differently
+
+}  // namespace
+
+int run_verify(const Options& o) {
+  const Engine engine = open_model(o);
+  Report report(o.json);
+  if (o.expect.empty()) {
+    const auto j = nlohmann::json::parse(engine.explain_json());
+    std::vector<OutputComparison> list;
+    for (const auto& v : j["verification"]) {
+      const double relative = v["relative"].is_null() ? 1.0 / 0.0 : v["relative"].get<double>();
+      list.push_back({v["output"].get<std::string>(), v["max_abs"].is_null() ? 1.0 / 0.0 : v["max_abs"].get<double>(), relative, v["bound"].get<double>(),
+                      relative <= v["bound"].get<double>()});
+    }
+    report.add("random", list);
+    return report.finish();
+  }
+  const std::vector<Case> cases = read_cases(o.expect, engine);
+  for (const Case& c : cases) report.add(c.label, compare(c.outputs, o.reference ? run_reference(o.model, c.inputs) : engine.run(c.inputs), o.tolerance));
+  // Taps would forbid fusions, so they are read from a second engine.
+  for (const Case& c : cases) {
+    if (c.taps.empty() || !o.model.ends_with(".onnx")) continue;
+    Options marked = o;
+    for (const auto& [name, t] : c.taps) marked.marks.push_back(name);
+    report.add(c.label, compare(c.taps, o.reference ? run_reference(o.model, c.inputs, marked.marks) : open_model(marked).run(c.inputs), kTapBound));
+  }
+  return report.finish();
+}
+
+}  // namespace wootz::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <wootz/builder.h>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/baseline.h"
+#include "compiler/compile.h"
+#include "compiler/verify_engine.h"
+#include "compiler/race_steps.h"
+#include "engine/graph_json.h"
+#include "import/onnx/import.h"
+#include "tuning/timing_cache.h"
+
+namespace wootz {
+namespace {
+
+std::string device_backend(const std::string& device) { return device.substr(0, device.find(':')); }
+
+std::string cache_path(const std::string& asked) { return asked == "default" ? TimingCache::default_path() : asked; }
+
+std::vector<Datum> ordered(const Graph& graph, const NamedData& named) {
+  std::vector<Datum> data;
+  for (const Value* v : graph.inputs()) {
+    const auto it = named.find(v->name);
+    if (it == named.end()) throw Error(ErrorKind::kInvalidArgument, "expected input '" + v->name + "', found none");
+    data.push_back(it->second);
+  }
+  return data;
+}
+
+std::unique_ptr<Graph> graph_copy(const Graph& graph) {
+  // clone() hands out a shared graph; an engine owns its own.
+  BlobList blobs;
+  const nlohmann::json json = json_from_graph(graph, blobs);
+  return graph_from_json(json, blobs);
+}
+
+CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
+  CompileOptions c;
+  c.backend = device_backend(o.device);
+  c.threads = o.threads;
+  c.shapes = o.shapes;
+  c.tune = o.tune;
+  c.verify = o.verify;
+  c.allow_vendor_libraries = o.vendor_libraries;
+  c.timing_cache = cache_path(o.timing_cache);
+  c.marks = o.marks;
+  c.disabled_passes = o.disabled_passes;
+  c.max_patches = o.max_patches;
+  c.dump_folder = o.dump_folder;
+  for (const NamedData& s : o.samples) c.samples.push_back(ordered(graph, s));
+  if (o.progress)
+    c.progress = [callback = o.progress](const Progress& p) { return callback({p.stage, p.detail, p.fraction, p.seconds_left}); };
+  return c;
+}
+
+Engine build_imported(ImportedModel model, const BuildOptions& options) {
+  const CompileOptions c = compile_options(options, *model.graph);
+  return Engine(compile(std::move(model), c));
+}
+
+}  // namespace
+
+Engine build(const std::string& onnx_path, const BuildOptions& options) {
+  return build_imported(import_onnx_file(onnx_path, {}), options);
+}
+
+Engine build(std::span<const std::byte> onnx_bytes, const std::string& folder, const BuildOptions& options) {
+  return build_imported(import_onnx_bytes(onnx_bytes, folder, {}), options);
+}
+
+Engine tune(const Engine& engine, const BuildOptions& options) {
+  const EngineData& old = *engine.data();
+  auto tuned = std::make_shared<EngineData>();
+  tuned->graph = graph_copy(*old.graph);
+  for (const StepRecord& s : old.steps) tuned->steps.push_back({s.sharing, {}, {}, 0, -1, 0});
+  tuned->model_name = old.model_name;
+  tuned->model_hash = old.model_hash;
+  tuned->wootz_version = old.wootz_version;
+  tuned->backend = old.backend;
+  tuned->threads = options.threads > 0 ? options.threads : old.threads;
+  tuned->tuned_shapes = old.tuned_shapes;
+  tuned->verification = old.verification;
+  tuned->facts = old.facts;
+  tuned->storage = old.storage;
+  const Backend* backend = BackendRegistry::global().find(old.backend);
+  if (!backend) throw Error(ErrorKind::kDevice, "this build of Wootz lacks the engine's backend '" + old.backend + "'");
+  tuned->device_fingerprint = backend->traits(tuned->threads).fingerprint;
+  for (const RemarkRecord& r : old.remarks)
+    if (r.stage != "race") tuned->remarks.push_back(r);
+  std::vector<Dims> dims;
+  for (const Value* v : tuned->graph->inputs()) {
+    const auto asked = options.shapes.find(v->name);
+    if (asked != options.shapes.end()) tuned->tuned_shapes[v->name] = asked->second;
+    dims.push_back(tuned->tuned_shapes.at(v->name));
+  }
+  RaceStepsOptions race;
+  race.timing_cache = cache_path(options.timing_cache);
+  race.race.allowed = [&](std::string_view id) { return options.vendor_libraries || id.find("onednn") == std::string_view::npos; };
+  race_steps(*tuned, *backend, dims, race);
+  return Engine(std::move(tuned));
+}
+
+NamedData run_reference(const std::string& onnx_path, const NamedData& inputs, const std::vector<std::string>& marks) {
+  ImportedModel model = import_onnx_file(onnx_path, {});
+  for (const std::string& name : marks) {
+    Value* v = model.graph->find_value(name);
+    if (!v) throw Error(ErrorKind::kInvalidArgument, "expected the name of a tensor in the model, found '" + name + "'");
+    if (!model.graph->is_output(v)) model.graph->add_output(v);
+  }
+  const std::vector<Datum> in = ordered(*model.graph, inputs);
+  const Baseline baseline(std::move(model.graph));
+  const std::vector<Datum> out = baseline.run(in);
+  NamedData result;
+  for (size_t i = 0; i < out.size(); ++i) result[baseline.graph().outputs()[i]->name] = out[i];
+  return result;
+}
+
+std::vector<OutputComparison> compare(const NamedData& expected, const NamedData& found, double bound) {
+  std::vector<OutputComparison> list;
+  for (const auto& [name, want] : expected) {
+    const auto it = found.find(name);
+    if (it == found.end()) {
+      list.push_back({name, 0, 0, bound, false});
+      continue;
+    }
+    const OutputError e = compare_data(want, it->second);
+    const double limit = bound > 0 ? bound : output_bound(want.tensor.dtype());
+    list.push_back({name, e.max_abs, e.relative, limit, e.relative <= limit});
+  }
+  return list;
+}
+
+}  // namespace wootz

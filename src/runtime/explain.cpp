@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/explain.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "device/region.h"
+#include "memory/bind_shapes.h"
+
+namespace wootz {
+namespace {
+
+using Json = nlohmann::json;
+
+std::vector<StepSharing> sharing_of(const EngineData& engine) {
+  std::vector<StepSharing> sharing;
+  for (const StepRecord& s : engine.steps) sharing.push_back(s.sharing);
+  return sharing;
+}
+
+ShapePlan tuned_plan(const EngineData& engine) {
+  std::vector<Dims> dims;
+  for (const Value* v : engine.graph->inputs()) dims.push_back(engine.tuned_shapes.at(v->name));
+  return plan_shapes(*engine.graph, bind_shapes(*engine.graph, dims), sharing_of(engine));
+}
+
+std::string dims_text(const Dims& dims) {
+  std::string s;
+  for (size_t i = 0; i < dims.size(); ++i) s += (i ? "x" : "") + std::to_string(dims[i]);
+  return s.empty() ? "scalar" : s;
+}
+
+const char* sharing_text(Sharing kind) {
+  switch (kind) {
+    case Sharing::kView: return "a view: nothing runs";
+    case Sharing::kIntoOutput: return "inputs are produced in place: nothing runs";
+    case Sharing::kInPlace: return "in place";
+    case Sharing::kNone: break;
+  }
+  return "";
+}
+
+std::string tactic_of(const StepRecord& s, bool interpreted) {
+  if (interpreted) return "reference (size known only while running)";
+  if (s.sharing.kind == Sharing::kView || s.sharing.kind == Sharing::kIntoOutput) return "view";
+  return s.choices.empty() ? "reference" : s.choices[0].tactic_id;
+}
+
+Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan, size_t index) {
+  Json j{{"region", region_title(node)}, {"kind", node.attributes.get<std::string>("kind", "")}, {"nodes", node.origins},
+         {"tactic", tactic_of(s, plan.interpreted[index])},
+         {"config", s.choices.empty() ? "" : s.choices[0].config.to_string()},
+         {"time_us", s.time_us}, {"error", s.error}, {"bound", s.bound}, {"sharing", sharing_text(s.sharing.kind)}};
+  for (const Value* v : node.outputs())
+    if (v) j["outputs"].push_back({{"name", v->name}, {"dtype", std::string(dtype_name(v->type.dtype))},
+                                   {"dims", plan.values[static_cast<size_t>(v->id())].desc.dims}});
+  for (const CandidateRecord& c : s.candidates)
+    j["candidates"].push_back({{"tactic", c.tactic_id}, {"config", c.config}, {"time_us", c.time_us}, {"error", c.error}, {"refusal", c.refusal}});
+  return j;
+}
+
+std::string fit(std::string text, size_t width) {
+  if (text.size() > width) text = text.substr(0, width > 1 ? width - 1 : 0) + "~";
+  return text + std::string(width - text.size(), ' ');
+}
+
+std::string step_line(const Node& node, const StepRecord& s, const ShapePlan& plan, size_t index, size_t width) {
+  char time[32];
+  if (s.time_us > 0) std::snprintf(time, sizeof time, "%9.1f", s.time_us);
+  else std::snprintf(time, sizeof time, "%9s", "-");
+  const Value* out = node.output(0);
+  const std::string shape = out ? dims_text(plan.values[static_cast<size_t>(out->id())].desc.dims) : "";
+  std::string line = std::string(time) + "  " + fit(region_title(node), 26) + " " + fit(shape, 16) + " " +
+                     tactic_of(s, plan.interpreted[index]);
+  if (!s.choices.empty() && !s.choices[0].config.values.empty()) line += " " + s.choices[0].config.to_string();
+  if (!node.origins.empty()) line += "  " + node.origins[0] + (node.origins.size() > 1 ? " +" + std::to_string(node.origins.size() - 1) : "");
+  return line.size() > width ? line.substr(0, width - 1) + "~" : line;
+}
+
+}  // namespace
+
+std::string region_title(const Node& node) {
+  if (!is_region(node)) return node.op;
+  std::string title;
+  int shown = 0;
+  const Graph& body = region_body(node);
+  for (const auto& n : body.nodes()) {
+    if (shown == 3 && body.node_count() > 4) return title + "+" + std::to_string(body.node_count() - 3) + " more";
+    title += (title.empty() ? "" : "+") + n->op;
+    ++shown;
+  }
+  return title;
+}
+
+std::string explain_json(const EngineData& e) {
+  const ShapePlan plan = tuned_plan(e);
+  Json j{{"model", e.model_name}, {"model_hash", e.model_hash}, {"wootz", e.wootz_version}, {"device", e.backend},
+         {"fingerprint", e.device_fingerprint}, {"threads", e.threads}, {"tuned_shapes", e.tuned_shapes}, {"facts", e.facts},
+         {"memory", {{"activations_bytes", plan.arena_bytes}, {"live_bound_bytes", plan.live_bound_bytes}}},
+         {"steps", Json::array()}, {"remarks", Json::array()}, {"verification", Json::array()}};
+  size_t i = 0;
+  for (const auto& node : e.graph->nodes()) {
+    j["steps"].push_back(json_from_step(*node, e.steps[i], plan, i));
+    ++i;
+  }
+  for (const RemarkRecord& r : e.remarks) j["remarks"].push_back({{"stage", r.stage}, {"nodes", r.origins}, {"text", r.text}});
+  for (const OutputError& v : e.verification)
+    j["verification"].push_back({{"output", v.output}, {"max_abs", v.max_abs}, {"relative", v.relative}, {"bound", v.bound}, {"sample", v.sample}});
+  return j.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string explain_text(const EngineData& e, int width) {
+  const ShapePlan plan = tuned_plan(e);
+  const size_t columns = static_cast<size_t>(std::max(width, 60));
+  double total = 0;
+  for (const StepRecord& s : e.steps) total += s.time_us;
+  char head[256];
+  std::snprintf(head, sizeof head, "%s on %s, %d threads: %zu steps, %.2f ms as raced, %.1f MB of activations (bound %.1f)\n",
+                e.model_name.c_str(), e.backend.c_str(), e.threads, e.steps.size(), total / 1e3, double(plan.arena_bytes) / 1e6,
+                double(plan.live_bound_bytes) / 1e6);
+  std::string text = head;
+  for (const auto& [name, dims] : e.tuned_shapes) text += "  input " + name + " tuned at " + dims_text(dims) + "\n";
+  text += "\n  time us  region                     output           tactic\n";
+  size_t i = 0;
+  for (const auto& node : e.graph->nodes()) {
+    text += step_line(*node, e.steps[i], plan, i, columns) + "\n";
+    ++i;
+  }
+  if (!e.verification.empty()) text += "\nHeld against the imported graph:\n";
+  for (const OutputError& v : e.verification) {
+    char line[256];
+    std::snprintf(line, sizeof line, "  %-30s %-8s relative error %.2e (bound %.0e)\n", v.output.c_str(), v.sample.c_str(), v.relative, v.bound);
+    text += line;
+  }
+  if (!e.remarks.empty()) text += "\nRemarks:\n";
+  for (const RemarkRecord& r : e.remarks)
+    text += "  " + r.stage + ": " + (r.origins.empty() ? "" : r.origins[0] + ": ") + r.text + "\n";
+  return text;
+}
+
+}  // namespace wootz
