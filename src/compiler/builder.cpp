@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wootz/builder.h>
 
-#include <nlohmann/json.hpp>
+#include <filesystem>
 
 #include "compiler/baseline.h"
 #include "compiler/compile.h"
 #include "compiler/verify_engine.h"
 #include "compiler/race_steps.h"
-#include "engine/graph_json.h"
 #include "import/onnx/import.h"
 #include "tuning/timing_cache.h"
 
@@ -26,13 +25,6 @@ std::vector<Datum> ordered(const Graph& graph, const NamedData& named) {
     data.push_back(it->second);
   }
   return data;
-}
-
-std::unique_ptr<Graph> graph_copy(const Graph& graph) {
-  // clone() hands out a shared graph; an engine owns its own.
-  BlobList blobs;
-  const nlohmann::json json = json_from_graph(graph, blobs);
-  return graph_from_json(json, blobs);
 }
 
 CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
@@ -54,25 +46,26 @@ CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
   return c;
 }
 
-Engine build_imported(ImportedModel model, const BuildOptions& options) {
-  const CompileOptions c = compile_options(options, *model.graph);
+Engine build_imported(ImportedModel model, std::string name, const BuildOptions& options) {
+  CompileOptions c = compile_options(options, *model.graph);
+  c.model_name = std::move(name);
   return Engine(compile(std::move(model), c));
 }
 
 }  // namespace
 
 Engine build(const std::string& onnx_path, const BuildOptions& options) {
-  return build_imported(import_onnx_file(onnx_path, {}), options);
+  return build_imported(import_onnx_file(onnx_path, {}), std::filesystem::path(onnx_path).filename().string(), options);
 }
 
 Engine build(std::span<const std::byte> onnx_bytes, const std::string& folder, const BuildOptions& options) {
-  return build_imported(import_onnx_bytes(onnx_bytes, folder, {}), options);
+  return build_imported(import_onnx_bytes(onnx_bytes, folder, {}), "model in memory", options);
 }
 
 Engine tune(const Engine& engine, const BuildOptions& options) {
   const EngineData& old = *engine.data();
   auto tuned = std::make_shared<EngineData>();
-  tuned->graph = graph_copy(*old.graph);
+  tuned->graph = old.graph;
   for (const StepRecord& s : old.steps) tuned->steps.push_back({s.sharing, {}, {}, 0, -1, 0});
   tuned->model_name = old.model_name;
   tuned->model_hash = old.model_hash;

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "base/allowed_cpus.h"
+#include "base/thread_pool.h"
 #include "compiler/baseline.h"
 #include "compiler/pipeline.h"
 #include "compiler/race_steps.h"
@@ -130,7 +130,7 @@ class Build {
 
   void describe() {
     EngineData& e = *engine_;
-    e.model_name = model_.name;
+    e.model_name = options_.model_name;
     e.model_hash = model_.content_hash;
     e.wootz_version = WOOTZ_VERSION;
     e.backend = options_.backend;

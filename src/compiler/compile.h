@@ -22,6 +22,7 @@ struct Progress {
 using ProgressCallback = std::function<bool(const Progress&)>;
 
 struct CompileOptions {
+  std::string model_name;                         // for people: the file's name
   std::string backend = "cpu";
   int threads = 0;                                // 0: all CPUs the process may use
   std::map<std::string, Dims> shapes;             // tuned shapes by input name; others are guessed and reported

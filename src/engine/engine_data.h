@@ -56,7 +56,7 @@ struct OutputError {
 };
 
 struct EngineData {
-  std::unique_ptr<Graph> graph;          // regions only; constants included
+  std::shared_ptr<Graph> graph;          // regions only; constants included
   std::vector<StepRecord> steps;         // one a node, in order
   std::string model_name;
   std::string model_hash;
