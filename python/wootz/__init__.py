@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wootz compiles a trained network (ONNX) into a fast engine, proves that it computes what the model says, and runs it."""
+import json
+from typing import NamedTuple
+
+
+class Error(Exception):
+    """Every failure. `kind` is one of: invalid model, unsupported, invalid argument, invalid engine, file error,
+    out of memory, verification failed, device error, cancelled, internal error."""
+
+    def __init__(self, message, kind="internal error"):
+        super().__init__(message)
+        self.kind = kind
+
+
+class TensorInfo(NamedTuple):
+    """An input or output: name, dtype (e.g. "float32") and shape, whose dimensions are numbers, or expressions as text
+    where they vary; None where not even the rank is known."""
+    name: str
+    dtype: str
+    shape: tuple | None
+
+
+from . import _wootz  # noqa: E402  the module looks up Error and TensorInfo here
+from ._wootz import Context, Engine, __version__, compare, devices, load, run_reference  # noqa: E402
+
+
+def build(model, **options):
+    """Compiles an ONNX model (a path or the file's bytes) into an Engine.
+
+    Options: device="cpu", threads=0 (all), shapes={name: dims} to tune for, tune=True, verify=True,
+    vendor_libraries=True, timing_cache="default" (a path, or None), marks=[inner tensors to return too],
+    samples=[{name: array}] to verify on, progress=callable(stage, detail, fraction) that may return False to cancel,
+    disabled_passes=[names], max_patches=-1, dump_folder="".
+    """
+    return _wootz.build(model, options)
+
+
+def _explain(engine):
+    """Everything that was decided and measured, as a dict: steps, tactics, rivals, remarks, memory, verification."""
+    return json.loads(engine.explain_json())
+
+
+def _verify(engine, samples=None):
+    """The errors measured at build (samples=None) as a list of dicts: output, max_abs, relative, bound, sample. With samples, a
+    list of {"inputs": {name: array}, "outputs": {name: array}}, compares the engine's results with those outputs."""
+    if samples is None:
+        return _explain(engine)["verification"]
+    return [row for s in samples for row in compare(s["outputs"], engine.run(s["inputs"]))]
+
+
+Engine.explain = _explain
+Engine.verify = _verify
+
+__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "load", "run_reference"]
