@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The C interface. Every function that can fail returns a wootz_status; wootz_last_error() has the text of this thread's
+ * last failure. Objects are freed by their own function; engines may be used from several threads at once, contexts
+ * from one at a time. */
+#ifndef WOOTZ_C_API_H
+#define WOOTZ_C_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WOOTZ_C_API __attribute__((visibility("default")))
+
+typedef enum {
+  WOOTZ_OK = 0,
+  WOOTZ_INVALID_MODEL = 1,
+  WOOTZ_UNSUPPORTED = 2,
+  WOOTZ_INVALID_ARGUMENT = 3,
+  WOOTZ_INVALID_ENGINE = 4,
+  WOOTZ_IO = 5,
+  WOOTZ_OUT_OF_MEMORY = 6,
+  WOOTZ_VERIFICATION = 7,
+  WOOTZ_DEVICE = 8,
+  WOOTZ_CANCELLED = 9,
+  WOOTZ_INTERNAL = 10
+} wootz_status;
+
+typedef struct wootz_engine wootz_engine;
+typedef struct wootz_context wootz_context;
+
+#define WOOTZ_MAX_RANK 16
+
+/* A row-major host tensor. dtype: the numbers of ONNX's TensorProto.DataType. */
+typedef struct {
+  int32_t dtype;
+  int32_t rank;
+  int64_t dims[WOOTZ_MAX_RANK];
+  void* data;
+} wootz_tensor;
+
+/* An input or output: name is owned by the engine; dims are -1 where they vary; rank -1: unknown. */
+typedef struct {
+  const char* name;
+  int32_t dtype;
+  int32_t rank;
+  int64_t dims[WOOTZ_MAX_RANK];
+} wootz_tensor_info;
+
+WOOTZ_C_API const char* wootz_version(void);
+WOOTZ_C_API const char* wootz_last_error(void);
+
+/* Compiles a model. threads 0: every CPU that the process may use. tune 0: first guesses instead of a race. */
+WOOTZ_C_API wootz_status wootz_build(const char* onnx_path, int32_t threads, int32_t tune, wootz_engine** engine);
+WOOTZ_C_API wootz_status wootz_load(const char* path, wootz_engine** engine);
+WOOTZ_C_API wootz_status wootz_save(const wootz_engine* engine, const char* path);
+WOOTZ_C_API void wootz_engine_free(wootz_engine* engine);
+
+WOOTZ_C_API size_t wootz_input_count(const wootz_engine* engine);
+WOOTZ_C_API size_t wootz_output_count(const wootz_engine* engine);
+WOOTZ_C_API wootz_status wootz_input_info(const wootz_engine* engine, size_t index, wootz_tensor_info* info);
+WOOTZ_C_API wootz_status wootz_output_info(const wootz_engine* engine, size_t index, wootz_tensor_info* info);
+
+WOOTZ_C_API wootz_status wootz_context_create(const wootz_engine* engine, int32_t threads, wootz_context** context);
+WOOTZ_C_API void wootz_context_free(wootz_context* context);
+
+/* Runs on inputs and outputs in the engine's order. An output with data is written in place: its dtype and dims must be
+ * the result's. An output without data receives memory that the context owns until its next run. */
+WOOTZ_C_API wootz_status wootz_run(wootz_context* context, const wootz_tensor* inputs, size_t input_count, wootz_tensor* outputs,
+                                   size_t output_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
