@@ -4,12 +4,7 @@
 namespace wootz {
 
 Contents small_contents(const InferContext& context, size_t input) {
-  if (!context.has_input(input)) return std::nullopt;
-  const Type& type = context.input(input);
-  if (const Tensor* t = context.constant(input); t && (t->size() > kMaxContents || t->rank() > 1 || !is_integer(t->dtype())))
-    return std::nullopt;
-  if (type.has_rank() && type.rank() > 1) return std::nullopt;
-  return context.contents(input);
+  return context.has_input(input) ? context.contents(input) : std::nullopt;
 }
 
 void keep_contents(InferContext& context, size_t output, Contents contents) {
