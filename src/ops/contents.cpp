@@ -29,18 +29,6 @@ Shape unknown_shape(InferContext& context, std::string_view hint, int64_t rank) 
   return shape;
 }
 
-Dim smaller(SymbolTable& symbols, const Dim& a, const Dim& b) {
-  if (symbols.upper_bound(a - b) <= 0) return a;
-  if (symbols.lower_bound(a - b) >= 0) return b;
-  return symbols.min(a, b);
-}
-
-Dim larger(SymbolTable& symbols, const Dim& a, const Dim& b) {
-  if (symbols.upper_bound(a - b) <= 0) return b;
-  if (symbols.lower_bound(a - b) >= 0) return a;
-  return symbols.max(a, b);
-}
-
 std::optional<int64_t> known_upper(const SymbolTable& symbols, const Dim& d) {
   const int64_t bound = symbols.upper_bound(d);
   if (bound == INT64_MAX) return std::nullopt;

@@ -20,14 +20,11 @@ void keep_contents(InferContext& context, size_t output, Contents contents);
 std::optional<int64_t> static_length(const InferContext& context, size_t input);
 /// `rank` dimensions that only the run can tell.
 Shape unknown_shape(InferContext& context, std::string_view hint, int64_t rank);
-/// The larger of a and 0, min and max of two expressions: without a new symbol where bounds decide.
-Dim smaller(SymbolTable& symbols, const Dim& a, const Dim& b);
-Dim larger(SymbolTable& symbols, const Dim& a, const Dim& b);
 /// An upper bound for InferContext::unknown, absent when there is none.
 std::optional<int64_t> known_upper(const SymbolTable& symbols, const Dim& d);
 /// An upper bound of the product of the dims.
 std::optional<int64_t> known_upper_product(const SymbolTable& symbols, const Shape& shape);
-/// Row-major index of the scalar or 1-element integer input, where known.
+/// The value of a 1-element integer input where known.
 std::optional<int64_t> scalar_int(const InferContext& context, size_t input);
 
 }  // namespace wootz

@@ -50,7 +50,7 @@ std::optional<Dim> element_count_of(InferContext& ctx) {
   const Dim &a = start->front(), &b = limit->front();
   if (a.is_constant() && b.is_constant()) return integer_count(a.value(), b.value(), *delta);
   const Dim distance = *delta > 0 ? b - a : a - b;
-  return larger(symbols, symbols.ceil_div(distance, std::abs(*delta)), 0);
+  return symbols.max(symbols.ceil_div(distance, std::abs(*delta)), 0);
 }
 
 void infer(InferContext& ctx) {

@@ -29,9 +29,9 @@ std::optional<Dim> clamped(SymbolTable& symbols, const Dim& bound, const Dim& di
   if (bound.is_constant() && bound.value() >= kFarEnd) return dim + Dim(high);
   if (bound.is_constant() && bound.value() <= kFarStart) return Dim(low);
   if (bound.is(-1) && high == -1) return dim - Dim(1);   // also right for dim 0
-  if (symbols.lower_bound(bound) >= 0) return smaller(symbols, bound, dim + Dim(high));
+  if (symbols.lower_bound(bound) >= 0) return symbols.min(bound, dim + Dim(high));
   if (symbols.upper_bound(bound) >= 0) return std::nullopt;
-  return smaller(symbols, larger(symbols, bound + dim, low), dim + Dim(high));
+  return symbols.min(symbols.max(bound + dim, low), dim + Dim(high));
 }
 
 /// The number of elements, and the first one.
@@ -40,7 +40,7 @@ std::pair<std::optional<Dim>, std::optional<Dim>> slice_length(SymbolTable& symb
   const int64_t high = step > 0 ? 0 : -1;
   const auto first = clamped(symbols, start, dim, 0, high), last = clamped(symbols, end, dim, high, high);
   if (!first || !last) return {std::nullopt, first};
-  const Dim distance = larger(symbols, step > 0 ? *last - *first : *first - *last, 0);
+  const Dim distance = symbols.max(step > 0 ? *last - *first : *first - *last, 0);
   return {symbols.ceil_div(distance, std::abs(step)), first};
 }
 

@@ -41,12 +41,12 @@ std::vector<Dim> equal_parts(InferContext& ctx, const Dim& total) {
   if (exact) return parts;
   for (int64_t i = 0; i < count; ++i) {
     const Dim left = total - part * i;
-    parts[static_cast<size_t>(i)] = larger(symbols, 0, smaller(symbols, part, left));
+    parts[static_cast<size_t>(i)] = symbols.max(0, symbols.min(part, left));
   }
   if (total.is_constant()) return parts;
   // For symbolic totals all but the last part are taken to be full, as the specification words it.
   for (int64_t i = 0; i + 1 < count; ++i) parts[static_cast<size_t>(i)] = part;
-  parts.back() = larger(symbols, 0, total - part * (count - 1));
+  parts.back() = symbols.max(0, total - part * (count - 1));
   return parts;
 }
 
