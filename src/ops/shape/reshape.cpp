@@ -82,7 +82,7 @@ Shape target_shape(InferContext& ctx, const std::vector<Dim>& target, bool allow
     out[*inferred] = known ? left_over(ctx, ctx.shape(0), std::move(others)) : ctx.unknown("reshaped");
   } else if (known && all_known) {
     Shape from = ctx.shape(0), to = out;
-    cancel(symbols, from, to);
+    if (!symbols.product(from).is_constant() || !symbols.product(to).is_constant()) cancel(symbols, from, to);
     const Dim a = symbols.product(from), b = symbols.product(to);
     if (a.is_constant() && b.is_constant()) {
       ctx.check(a == b, "expected as many elements as the input has: remaining factors " + symbols.to_string(a) +
@@ -99,9 +99,7 @@ void infer(InferContext& ctx) {
   if (auto target = small_contents(ctx, 1)) {
     ctx.set_output(0, ctx.dtype(0), target_shape(ctx, *target, attributes.allowzero != 0));
   } else if (auto rank = static_length(ctx, 1)) {
-    Shape shape;
-    const auto upper = ctx.has_rank(0) ? known_upper_product(ctx.symbols(), ctx.shape(0)) : std::nullopt;
-    for (int64_t i = 0; i < *rank; ++i) shape.push_back(ctx.unknown("reshaped", upper));
+    Shape shape = unknown_shape(ctx, "reshaped", *rank);
     if (*rank == 1 && ctx.has_rank(0)) shape[0] = ctx.symbols().product(ctx.shape(0));
     ctx.set_output(0, ctx.dtype(0), std::move(shape));
   } else {

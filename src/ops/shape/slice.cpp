@@ -22,26 +22,60 @@ void canonicalize(CanonicalizeContext& ctx) {
 }
 
 /// Bounds at or beyond these mean "to the very end" in every exporter; no dimension is that long.
-constexpr int64_t kFarEnd = INT32_MAX, kFarStart = INT32_MIN;
+constexpr int64_t kFarEnd = INT32_MAX, kFarStart = INT32_MIN, kFarthest = int64_t{1} << 40;
 
-/// The bound counted from the front and clamped to [low, dim + high]; nothing when its sign is not known.
-std::optional<Dim> clamped(SymbolTable& symbols, const Dim& bound, const Dim& dim, int64_t low, int64_t high) {
-  if (bound.is_constant() && bound.value() >= kFarEnd) return dim + Dim(high);
-  if (bound.is_constant() && bound.value() <= kFarStart) return Dim(low);
-  if (bound.is(-1) && high == -1) return dim - Dim(1);   // also right for dim 0
-  if (symbols.lower_bound(bound) >= 0) return symbols.min(bound, dim + Dim(high));
-  if (symbols.upper_bound(bound) >= 0) return std::nullopt;
-  return symbols.min(symbols.max(bound + dim, low), dim + Dim(high));
+bool is_far_end(const Dim& bound) { return bound.is_constant() && bound.value() >= kFarEnd; }
+bool is_far_start(const Dim& bound) { return bound.is_constant() && bound.value() <= kFarStart; }
+
+/// One axis of a concrete slice: where it begins and how many elements it takes.
+std::pair<int64_t, int64_t> concrete_slice(int64_t dim, int64_t start, int64_t end, int64_t step) {
+  if (start < 0) start = start < -dim ? -1 : start + dim;
+  if (end < 0) end = end < -dim ? -1 : end + dim;
+  if (step > 0) {
+    start = std::clamp<int64_t>(start, 0, dim);
+    end = std::clamp<int64_t>(end, 0, dim);
+    return {start, start < end ? (end - start - 1) / step + 1 : 0};
+  }
+  start = std::clamp<int64_t>(start, 0, std::max<int64_t>(dim - 1, 0));
+  end = std::clamp<int64_t>(end, -1, dim - 1);
+  return {start, dim > 0 && start > end ? (start - end - 1) / -step + 1 : 0};
 }
 
-/// The number of elements, and the first one.
-std::pair<std::optional<Dim>, std::optional<Dim>> slice_length(SymbolTable& symbols, const Dim& dim, const Dim& start,
-                                                               const Dim& end, int64_t step) {
-  const int64_t high = step > 0 ? 0 : -1;
-  const auto first = clamped(symbols, start, dim, 0, high), last = clamped(symbols, end, dim, high, high);
-  if (!first || !last) return {std::nullopt, first};
-  const Dim distance = symbols.max(step > 0 ? *last - *first : *first - *last, 0);
-  return {symbols.ceil_div(distance, std::abs(step)), first};
+/// Where a forward slice starts and ends, as far as their difference needs clamping (it is taken to be at least 0);
+/// nothing where the sign of a bound is not known.
+std::optional<Dim> forward_distance(SymbolTable& symbols, const Dim& dim, const Dim& start, const Dim& end) {
+  Dim first = 0, last = dim;
+  if (symbols.lower_bound(start) >= 0) first = is_far_end(start) ? dim : start;
+  else if (symbols.upper_bound(start) >= 0) return std::nullopt;
+  else if (is_far_end(end)) return symbols.min(start * -1, dim);
+  else if (!is_far_start(start)) first = symbols.max(start + dim, 0);
+  if (is_far_end(end)) last = dim;
+  else if (symbols.lower_bound(end) >= 0) last = symbols.min(end, dim);
+  else if (symbols.upper_bound(end) >= 0) return std::nullopt;
+  else last = is_far_start(end) ? Dim(0) : end + dim;
+  return last - first;
+}
+
+std::optional<Dim> backward_distance(SymbolTable& symbols, const Dim& dim, const Dim& start, const Dim& end) {
+  const Dim end_of_dim = dim - Dim(1);
+  Dim first = end_of_dim, last = -1;
+  if (symbols.lower_bound(start) >= 0) first = is_far_end(start) ? end_of_dim : symbols.min(start, end_of_dim);
+  else if (symbols.upper_bound(start) >= 0) return std::nullopt;
+  else if (!start.is(-1)) first = symbols.min(is_far_start(start) ? Dim(0) : symbols.max(start + dim, 0), end_of_dim);
+  if (symbols.lower_bound(end) >= 0) last = is_far_end(end) ? end_of_dim : end;
+  else if (symbols.upper_bound(end) >= 0) return std::nullopt;
+  else if (!is_far_start(end)) last = symbols.max(end + dim, -1);
+  return first - last;
+}
+
+std::optional<Dim> slice_length(SymbolTable& symbols, const Dim& dim, const Dim& start, const Dim& end, int64_t step) {
+  if (dim.is_constant() && start.is_constant() && end.is_constant())
+    return Dim(concrete_slice(dim.value(), start.value(), end.value(), step).second);
+  const auto distance = step > 0 ? forward_distance(symbols, dim, start, end) : backward_distance(symbols, dim, start, end);
+  if (!distance) return std::nullopt;
+  const Dim elements = symbols.max(*distance, 0);
+  if (step > kFarEnd || step < kFarStart) return symbols.min(elements, 1);
+  return symbols.ceil_div(elements, std::abs(step));
 }
 
 struct SliceOperands {
@@ -60,6 +94,13 @@ std::optional<SliceOperands> known_operands(InferContext& ctx) {
   if (axes) s.axes = *axes;
   ctx.check(s.ends.size() == s.starts.size() && s.axes.size() == s.starts.size() && s.steps.size() == s.starts.size(),
             "expected starts, ends, axes and steps of equal length");
+  for (std::vector<Dim>* bounds : {&s.starts, &s.ends})   // so that sums with dimensions cannot overflow
+    for (Dim& bound : *bounds)
+      if (bound.is_constant()) bound = std::clamp<int64_t>(bound.value(), -kFarthest, kFarthest);
+  for (int64_t& step : s.steps) {
+    ctx.check(step != 0, "expected steps other than 0");
+    step = std::max<int64_t>(step, -INT64_MAX);
+  }
   return s;
 }
 
@@ -78,12 +119,15 @@ Shape partly_known(InferContext& ctx) {
   return shape;
 }
 
-void slice_contents(InferContext& ctx, int64_t first, int64_t step) {
-  const auto from = small_contents(ctx, 0);
-  const Dim length = ctx.output(0)->shape->front();
-  if (!from || !length.is_constant()) return;
+void slice_contents(InferContext& ctx, const SliceOperands& operands) {
+  auto from = small_contents(ctx, 0);
+  if (!from) return;
+  if (operands.axes.empty()) return keep_contents(ctx, 0, std::move(from));
+  if (!operands.starts[0].is_constant() || !operands.ends[0].is_constant()) return;
+  const auto [first, length] = concrete_slice(static_cast<int64_t>(from->size()), operands.starts[0].value(),
+                                              operands.ends[0].value(), operands.steps[0]);
   std::vector<Dim> out;
-  for (int64_t i = 0; i < length.value(); ++i) out.push_back(from->at(static_cast<size_t>(first + i * step)));
+  for (int64_t i = 0; i < length; ++i) out.push_back((*from)[static_cast<size_t>(first + i * operands.steps[0])]);
   keep_contents(ctx, 0, std::move(out));
 }
 
@@ -93,36 +137,15 @@ void infer(InferContext& ctx) {
   const auto operands = known_operands(ctx);
   if (!operands) return ctx.set_output(0, ctx.dtype(0), partly_known(ctx));
   Shape shape = ctx.shape(0);
-  std::optional<Dim> first;
   for (size_t i = 0; i < operands->axes.size(); ++i) {
     const auto axis = static_cast<size_t>(ctx.normalize_axis(operands->axes[i], ctx.rank(0)));
-    ctx.check(operands->steps[i] != 0, "expected steps other than 0");
-    const int64_t step = std::max<int64_t>(operands->steps[i], -INT64_MAX);
-    std::optional<Dim> length;
     const Dim dim = ctx.symbols().resolve(shape[axis]);
-    std::tie(length, first) = slice_length(ctx.symbols(), dim, ctx.symbols().resolve(operands->starts[i]),
-                                           ctx.symbols().resolve(operands->ends[i]), step);
+    const auto length = slice_length(ctx.symbols(), dim, operands->starts[i], operands->ends[i], operands->steps[i]);
     shape[axis] = length ? *length : ctx.unknown("sliced", known_upper(ctx.symbols(), dim));
   }
-  const bool vector = shape.size() == 1;
+  const bool is_vector = shape.size() == 1 && operands->axes.size() < 2;
   ctx.set_output(0, ctx.dtype(0), std::move(shape));
-  if (!vector) return;
-  if (operands->axes.empty()) keep_contents(ctx, 0, small_contents(ctx, 0));
-  else if (first && first->is_constant()) slice_contents(ctx, first->value(), operands->steps[0]);
-}
-
-/// One axis of a concrete slice: where it begins and how many elements it takes.
-std::pair<int64_t, int64_t> concrete_slice(int64_t dim, int64_t start, int64_t end, int64_t step) {
-  if (start < 0) start = start < -dim ? -1 : start + dim;
-  if (end < 0) end = end < -dim ? -1 : end + dim;
-  if (step > 0) {
-    start = std::clamp<int64_t>(start, 0, dim);
-    end = std::clamp<int64_t>(end, 0, dim);
-    return {start, start < end ? (end - start - 1) / step + 1 : 0};
-  }
-  start = std::clamp<int64_t>(start, 0, std::max<int64_t>(dim - 1, 0));
-  end = std::clamp<int64_t>(end, -1, dim - 1);
-  return {start, dim > 0 && start > end ? (start - end - 1) / -step + 1 : 0};
+  if (is_vector) slice_contents(ctx, *operands);
 }
 
 void evaluate(EvalContext& ctx) {
