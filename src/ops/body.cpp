@@ -14,8 +14,10 @@ void forget_shapes(Graph& body) {
   for (const auto& value : body.values()) {
     if (!value->producer()) continue;
     value->contents.reset();
-    if (value->type.is_tensor()) value->type.shape.reset();
-    else value->type = Type{};
+    if (value->type.is_tensor())
+      value->type.shape.reset();
+    else
+      value->type = Type{};
   }
   for (const auto& node : body.nodes())
     for (Graph* inner : node->subgraphs()) forget_shapes(*inner);
@@ -39,12 +41,16 @@ Graph& body_of(const Node& node, const char* attribute) {
 }
 
 Type joined(InferContext& context, const Type& a, const Type& b) {
-  if (a.kind == Type::Kind::kUnknown || b.kind == Type::Kind::kUnknown) return a.kind == Type::Kind::kUnknown ? b : a;
-  context.check(a.kind == b.kind && (a.dtype == b.dtype || a.dtype == DType::kUndefined || b.dtype == DType::kUndefined),
-                "expected one type, found " + to_string(a, context.symbols()) + " and " + to_string(b, context.symbols()));
+  if (a.kind == Type::Kind::kUnknown || b.kind == Type::Kind::kUnknown)
+    return a.kind == Type::Kind::kUnknown ? b : a;
+  context.check(a.kind == b.kind &&
+                    (a.dtype == b.dtype || a.dtype == DType::kUndefined || b.dtype == DType::kUndefined),
+                "expected one type, found " + to_string(a, context.symbols()) + " and " +
+                    to_string(b, context.symbols()));
   Type type = a;
   if (type.dtype == DType::kUndefined) type.dtype = b.dtype;
-  if (a.element && b.element) type.element = std::make_shared<const Type>(joined(context, *a.element, *b.element));
+  if (a.element && b.element)
+    type.element = std::make_shared<const Type>(joined(context, *a.element, *b.element));
   type.shape.reset();
   if (!a.shape || !b.shape || a.rank() != b.rank()) return type;
   Shape shape;
@@ -60,12 +66,14 @@ Type joined(InferContext& context, const Type& a, const Type& b) {
 Type seen_from_outside(InferContext& context, const Type& inner, const Type* initial) {
   Type type = inner;
   if (type.element)
-    type.element = std::make_shared<const Type>(seen_from_outside(context, *type.element, initial ? initial->element.get() : nullptr));
+    type.element = std::make_shared<const Type>(
+        seen_from_outside(context, *type.element, initial ? initial->element.get() : nullptr));
   if (!type.shape) return type;
   const SymbolTable& symbols = context.symbols();
   for (size_t i = 0; i < type.shape->size(); ++i) {
     Dim& d = (*type.shape)[i];
-    const bool same = initial && initial->shape && i < initial->shape->size() && symbols.equal((*initial->shape)[i], d);
+    const bool same =
+        initial && initial->shape && i < initial->shape->size() && symbols.equal((*initial->shape)[i], d);
     if (!same && symbols.depends_on_unknown(d)) d = context.unknown("body", known_upper(symbols, d));
   }
   return type;
@@ -73,7 +81,8 @@ Type seen_from_outside(InferContext& context, const Type& inner, const Type* ini
 
 std::vector<Type> infer_carried(InferContext& context, Graph& body, size_t first_input, size_t first_output,
                                 std::vector<Type> states) {
-  context.check(body.inputs().size() >= first_input + states.size() && body.outputs().size() >= first_output + states.size(),
+  context.check(body.inputs().size() >= first_input + states.size() &&
+                    body.outputs().size() >= first_output + states.size(),
                 "expected a body with " + std::to_string(states.size()) + " carried values");
   for (int widening = 0;; ++widening) {
     if (widening > 0) forget_shapes(body);

@@ -15,12 +15,13 @@ Graph& body_of(const Node& node, const char* attribute);
 /// The most precise type that holds for values of either type; dims that differ become fresh unknown ones.
 Type joined(InferContext& context, const Type& a, const Type& b);
 
-/// A type of the body as seen from outside: dims that only the run can tell get symbols of their own, unless `initial`
-/// has them too.
+/// A type of the body as seen from outside: dims that only the run can tell get symbols of their own, unless
+/// `initial` has them too.
 Type seen_from_outside(InferContext& context, const Type& inner, const Type* initial = nullptr);
 
-/// Infers `body` whose inputs [first_input, ...) are carried from one iteration to the next and come back as its outputs
-/// [first_output, ...). Starts from `initial` and widens until the types hold for every iteration; returns them.
+/// Infers `body` whose inputs [first_input, ...) are carried from one iteration to the next and come back as
+/// its outputs [first_output, ...). Starts from `initial` and widens until the types hold for every
+/// iteration; returns them.
 std::vector<Type> infer_carried(InferContext& context, Graph& body, size_t first_input, size_t first_output,
                                 std::vector<Type> initial);
 

@@ -10,7 +10,8 @@ namespace wootz {
 namespace {
 
 template <class T>
-void copy_rows(std::span<const int64_t> dims, const T* from, const StridedSide& from_side, T* to, const StridedSide& to_side) {
+void copy_rows(std::span<const int64_t> dims, const T* from, const StridedSide& from_side, T* to,
+               const StridedSide& to_side) {
   const size_t outer = dims.empty() ? 0 : dims.size() - 1;
   const int64_t count = dims.empty() ? 1 : dims.back();
   const int64_t from_step = dims.empty() ? 0 : from_side.strides[outer];
@@ -36,14 +37,26 @@ void copy_rows(std::span<const int64_t> dims, const T* from, const StridedSide& 
 
 }  // namespace
 
-void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from, const StridedSide& from_side, void* to,
-                  const StridedSide& to_side) {
+void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from, const StridedSide& from_side,
+                  void* to, const StridedSide& to_side) {
   for (int64_t d : dims)
     if (d <= 0) return;
   visit_storage(dtype, [&](auto zero) {
     using T = decltype(zero);
     copy_rows(dims, static_cast<const T*>(from), from_side, static_cast<T*>(to), to_side);
   });
+}
+
+void copy_permuted(DType dtype, std::span<const int64_t> dims, std::span<const int64_t> perm, const void* from,
+                   void* to) {
+  const Dims strides = contiguous_strides(dims);
+  Dims box;
+  StridedSide source;
+  for (int64_t axis : perm) {
+    box.push_back(dims[static_cast<size_t>(axis)]);
+    source.strides.push_back(strides[static_cast<size_t>(axis)]);
+  }
+  copy_strided(dtype, box, from, source, to, {0, contiguous_strides(box)});
 }
 
 void copy_elements(DType dtype, const void* from, int64_t from_at, void* to, int64_t to_at, int64_t count) {
@@ -81,7 +94,8 @@ int64_t checked_count(std::span<const int64_t> dims, const char* what) {
   int64_t n = 1;
   for (int64_t d : dims) {
     if (d < 0)
-      throw Error(ErrorKind::kInvalidArgument, std::string(what) + ": expected dimensions >= 0, found " + std::to_string(d));
+      throw Error(ErrorKind::kInvalidArgument,
+                  std::string(what) + ": expected dimensions >= 0, found " + std::to_string(d));
     n = checked_mul(n, d, what, ErrorKind::kInvalidArgument);
   }
   return n;

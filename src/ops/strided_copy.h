@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving elements of any type between buffers: the whole work of transpose, slice, concat, tile and their like.
+// Moving elements of any type between buffers: the whole work of transpose, slice, concat, tile and their
+// like.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,15 +9,19 @@
 
 namespace wootz {
 
-/// One side of a copy: element `offset + sum(index * stride)`. A stride of 0 repeats, a negative one reverses.
+/// One side of a copy: element `offset + sum(index * stride)`. A stride of 0 repeats, a negative one
+/// reverses.
 struct StridedSide {
   int64_t offset = 0;
   Dims strides;
 };
 
 /// Copies a box of `dims` elements. The caller has made sure that both sides stay inside their buffers.
-void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from, const StridedSide& from_side, void* to,
-                  const StridedSide& to_side);
+void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from, const StridedSide& from_side,
+                  void* to, const StridedSide& to_side);
+
+/// Transposes a dense box: dim i of the dense result is dim perm[i] of the source.
+void copy_permuted(DType dtype, std::span<const int64_t> dims, std::span<const int64_t> perm, const void* from, void* to);
 
 /// Copies `count` neighbouring elements, strings included.
 void copy_elements(DType dtype, const void* from, int64_t from_at, void* to, int64_t to_at, int64_t count);

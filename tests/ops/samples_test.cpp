@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every operator promises, checked on its own samples: inference foretells what the reference gives, with static
-// shapes, with symbolic ones, and with constant operands.
+// What every operator promises, checked on its own samples: inference foretells what the reference gives,
+// with static shapes, with symbolic ones, and with constant operands.
 #include <gtest/gtest.h>
 
 #include "ops/evaluate.h"
@@ -21,7 +21,8 @@ Type type_of(const Datum& datum) {
 
 enum class Operands { kStatic, kSymbolic, kConstant };
 
-/// A graph of the one node. Symbolic: the dims of floating-point and large inputs become symbols, the rest constants.
+/// A graph of the one node. Symbolic: the dims of floating-point and large inputs become symbols, the rest
+/// constants.
 struct OneNode {
   Graph graph;
   Node* node = nullptr;
@@ -30,11 +31,13 @@ struct OneNode {
 
   OneNode(const OpDef& def, const Sample& sample, Operands operands) {
     std::vector<Value*> values;
-    for (size_t i = 0; i < sample.inputs.size(); ++i) values.push_back(add_operand(i, sample.inputs[i], operands));
+    for (size_t i = 0; i < sample.inputs.size(); ++i)
+      values.push_back(add_operand(i, sample.inputs[i], operands));
     node = graph.add_node(def.domain, def.name, values);
     node->attributes = sample.attributes;
     for (auto& [name, attribute] : node->attributes)
-      if (auto* body = std::get_if<GraphPtr>(&attribute)) *body = (*body)->clone(graph.shared_symbols(), &graph);
+      if (auto* body = std::get_if<GraphPtr>(&attribute))
+        *body = (*body)->clone(graph.shared_symbols(), &graph);
     for (int i = 0; i < sample.output_count; ++i)
       graph.add_output(node->add_output("out" + std::to_string(i), Type{}));
   }
@@ -43,7 +46,8 @@ struct OneNode {
     if (datum.kind == Datum::Kind::kNone) return nullptr;
     const std::string name = "in" + std::to_string(i);
     const bool is_tensor = datum.kind == Datum::Kind::kTensor;
-    const bool is_operand = is_tensor && (is_integer(datum.tensor.dtype()) || datum.tensor.rank() < 2) && i > 0;
+    const bool is_operand =
+        is_tensor && (is_integer(datum.tensor.dtype()) || datum.tensor.rank() < 2) && i > 0;
     if (is_tensor && (operands == Operands::kConstant || (operands == Operands::kSymbolic && is_operand)))
       return graph.add_constant(name, datum.tensor);
     Type type = type_of(datum);
@@ -68,7 +72,8 @@ void expect_covers(const OneNode& one, const Value& value, const Datum& found, c
   for (size_t k = 0; k < found.tensor.dims().size(); ++k) {
     const Dim dim = symbols.resolve((*value.type.shape)[k]);
     const auto number = one.bindings.evaluate(dim);
-    EXPECT_TRUE(number || symbols.depends_on_unknown(dim)) << what << " dim " << k << " " << symbols.to_string(dim);
+    EXPECT_TRUE(number || symbols.depends_on_unknown(dim))
+        << what << " dim " << k << " " << symbols.to_string(dim);
     EXPECT_EQ(number.value_or(found.tensor.dims()[k]), found.tensor.dims()[k]) << what << " dim " << k;
     EXPECT_GE(symbols.upper_bound(dim), found.tensor.dims()[k]) << what << " dim " << k;
   }
@@ -117,12 +122,13 @@ std::vector<std::string> operators_with_samples() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, Samples, testing::ValuesIn(operators_with_samples()), [](const auto& test) {
-  std::string name = test.param;
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Operators, Samples, testing::ValuesIn(operators_with_samples()),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           for (char& c : name)
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace wootz

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// If: the outputs of then_branch where cond is true, else those of else_branch. The branches may give other shapes.
+// If: the outputs of then_branch where cond is true, else those of else_branch. The branches may give other
+// shapes.
 #include "ops/body.h"
 #include "ops/contents.h"
 #include "ops/registry.h"
@@ -29,7 +30,8 @@ void infer(InferContext& ctx) {
   const size_t count = ctx.node().outputs().size();
   ctx.check(then_branch.outputs().size() == count && else_branch.outputs().size() == count,
             "expected both branches to have " + std::to_string(count) + " outputs, found " +
-                std::to_string(then_branch.outputs().size()) + " and " + std::to_string(else_branch.outputs().size()));
+                std::to_string(then_branch.outputs().size()) + " and " +
+                std::to_string(else_branch.outputs().size()));
   const auto cond = scalar_int(ctx, 0);
   const bool then_runs = infer_branch(then_branch), else_runs = infer_branch(else_branch);
   for (size_t i = 0; i < count; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop: runs body(i, cond, states...) -> (cond, states..., scan outputs...) while i < M and cond; each scan output is
-// stacked along a new first axis. A missing M is no limit, a missing cond starts true; the body's cond always counts.
+// Loop: runs body(i, cond, states...) -> (cond, states..., scan outputs...) while i < M and cond; each scan
+// output is stacked along a new first axis. A missing M is no limit, a missing cond starts true; the body's
+// cond always counts.
 #include "ops/body.h"
 #include "ops/contents.h"
 #include "ops/registry.h"
@@ -32,8 +33,9 @@ void infer(InferContext& ctx) {
   Graph& body = body_of(ctx.node(), "body");
   const size_t count = ctx.input_count() < 2 ? 0 : ctx.input_count() - 2;
   ctx.check(body.inputs().size() == count + 2 && body.outputs().size() >= count + 1,
-            "expected a body of " + std::to_string(count + 2) + " inputs and at least " + std::to_string(count + 1) +
-                " outputs, found " + std::to_string(body.inputs().size()) + " and " + std::to_string(body.outputs().size()));
+            "expected a body of " + std::to_string(count + 2) + " inputs and at least " +
+                std::to_string(count + 1) + " outputs, found " + std::to_string(body.inputs().size()) +
+                " and " + std::to_string(body.outputs().size()));
   ctx.check(ctx.node().outputs().size() <= body.outputs().size() - 1,
             "expected at most " + std::to_string(body.outputs().size() - 1) + " outputs");
   body.inputs()[0]->type = Type::tensor(DType::kInt64, Shape{});
@@ -66,7 +68,8 @@ void evaluate(EvalContext& ctx) {
   std::vector<Datum> carried(2);
   for (size_t i = 2; i < ctx.input_count(); ++i) carried.push_back(ctx.has_input(i) ? ctx.datum(i) : Datum{});
   const size_t states = carried.size() - 2;
-  ctx.check(body.outputs().size() > states, "expected a body with at least " + std::to_string(states + 1) + " outputs");
+  ctx.check(body.outputs().size() > states,
+            "expected a body with at least " + std::to_string(states + 1) + " outputs");
   std::vector<Stacked> stacked(body.outputs().size() - 1 - states);
   for (int64_t trip = 0; trip < limit && keep_going; ++trip) {
     carried[0] = Tensor::scalar_int64(trip);
@@ -114,7 +117,9 @@ GraphPtr transposing_body() {
 
 std::vector<Sample> samples() {
   using namespace sample;
-  auto body = [](GraphPtr g) { return std::vector<std::pair<std::string, Attribute>>{{"body", std::move(g)}}; };
+  auto body = [](GraphPtr g) {
+    return std::vector<std::pair<std::string, Attribute>>{{"body", std::move(g)}};
+  };
   const Tensor three = Tensor::scalar_int64(3), yes = bools({}, {1}), no = bools({}, {0});
   const Tensor square = counting(DType::kFloat32, {2, 2});
   return {make("growing state", {three, Datum{}, ints({7})}, body(growing_body()), 2),
@@ -132,7 +137,8 @@ void register_op_loop(OpRegistry& registry) {
   OpDef def;
   def.name = "Loop";
   def.doc =
-      "Runs body(i, cond, states...) -> (cond, states..., scan outputs...) while i < M and cond; scan outputs are stacked "
+      "Runs body(i, cond, states...) -> (cond, states..., scan outputs...) while i < M and cond; scan "
+      "outputs are stacked "
       "along a new first axis.";
   def.min_inputs = 2;
   def.max_inputs = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan: runs body(states..., slices...) -> (states..., outputs...) over slices of the scan inputs along their axes; each
-// scan output is stacked along its axis.
+// Scan: runs body(states..., slices...) -> (states..., outputs...) over slices of the scan inputs along their
+// axes; each scan output is stacked along its axis.
 #include "ops/body.h"
 #include "ops/canonicalize.h"
 #include "ops/contents.h"
@@ -36,11 +36,13 @@ int64_t at_or_zero(const Ints& list, size_t i) { return i < list.size() ? list[i
 template <class Context>
 size_t state_count(const Context& ctx, const ScanAttributes& a, const Graph& body) {
   const auto inputs = static_cast<int64_t>(ctx.input_count());
-  ctx.check(a.num_scan_inputs >= 1 && a.num_scan_inputs <= inputs,
-            "expected num_scan_inputs in [1, " + std::to_string(inputs) + "], found " + std::to_string(a.num_scan_inputs));
+  ctx.check(a.num_scan_inputs >= 1 && a.num_scan_inputs <= inputs, "expected num_scan_inputs in [1, " +
+                                                                       std::to_string(inputs) + "], found " +
+                                                                       std::to_string(a.num_scan_inputs));
   const auto states = static_cast<size_t>(inputs - a.num_scan_inputs);
   ctx.check(static_cast<int64_t>(body.inputs().size()) == inputs && body.outputs().size() >= states,
-            "expected a body of " + std::to_string(inputs) + " inputs and at least " + std::to_string(states) + " outputs");
+            "expected a body of " + std::to_string(inputs) + " inputs and at least " +
+                std::to_string(states) + " outputs");
   return states;
 }
 
@@ -54,10 +56,13 @@ void infer(InferContext& ctx) {
   for (size_t i = states; i < ctx.input_count(); ++i) {
     Type type = ctx.input(i);
     if (type.shape) {
-      const auto axis = ctx.normalize_axis(at_or_zero(a.scan_input_axes, i - states), type.rank(), "scan_input_axes");
+      const auto axis =
+          ctx.normalize_axis(at_or_zero(a.scan_input_axes, i - states), type.rank(), "scan_input_axes");
       const Dim& d = (*type.shape)[static_cast<size_t>(axis)];
-      if (length) ctx.equate(*length, d, "length of the scan inputs");
-      else length = d;
+      if (length)
+        ctx.equate(*length, d, "length of the scan inputs");
+      else
+        length = d;
       type.shape->erase(type.shape->begin() + axis);
     }
     body.inputs()[i]->type = type;
@@ -67,7 +72,8 @@ void infer(InferContext& ctx) {
   for (size_t i = states; i < body.outputs().size(); ++i) {
     Type type = seen_from_outside(ctx, body.outputs()[i]->type);
     if (type.shape) {
-      const auto axis = ctx.normalize_axis(at_or_zero(a.scan_output_axes, i - states), type.rank() + 1, "scan_output_axes");
+      const auto axis =
+          ctx.normalize_axis(at_or_zero(a.scan_output_axes, i - states), type.rank() + 1, "scan_output_axes");
       type.shape->insert(type.shape->begin() + axis, length ? *length : ctx.unknown("trips"));
     }
     ctx.set_output(i, std::move(type));
@@ -101,11 +107,13 @@ void evaluate(EvalContext& ctx) {
   for (size_t i = 0; i < states; ++i) carried.push_back(ctx.datum(i));
   std::vector<Slices> scanned;
   for (size_t i = states; i < ctx.input_count(); ++i) {
-    const auto axis = ctx.normalize_axis(at_or_zero(a.scan_input_axes, i - states), ctx.input(i).rank(), "scan_input_axes");
-    scanned.push_back({ctx.input(i), static_cast<size_t>(axis), at_or_zero(a.scan_input_directions, i - states) != 0});
+    const auto axis =
+        ctx.normalize_axis(at_or_zero(a.scan_input_axes, i - states), ctx.input(i).rank(), "scan_input_axes");
+    scanned.push_back(
+        {ctx.input(i), static_cast<size_t>(axis), at_or_zero(a.scan_input_directions, i - states) != 0});
     ctx.check(scanned.back().count() == scanned.front().count(),
-              "expected scan inputs of one length, found " + std::to_string(scanned.front().count()) + " and " +
-                  std::to_string(scanned.back().count()));
+              "expected scan inputs of one length, found " + std::to_string(scanned.front().count()) +
+                  " and " + std::to_string(scanned.back().count()));
   }
   std::vector<Stacked> stacked(body.outputs().size() - states);
   for (int64_t trip = 0; trip < scanned.front().count(); ++trip) {
@@ -117,8 +125,9 @@ void evaluate(EvalContext& ctx) {
   }
   for (size_t i = 0; i < states; ++i) ctx.set_output(i, std::move(carried[i]));
   for (size_t i = 0; i < stacked.size(); ++i)
-    ctx.set_output(states + i, stacked[i].stack(ctx, body.outputs()[states + i]->type, at_or_zero(a.scan_output_axes, i),
-                                                at_or_zero(a.scan_output_directions, i) != 0));
+    ctx.set_output(states + i,
+                   stacked[i].stack(ctx, body.outputs()[states + i]->type, at_or_zero(a.scan_output_axes, i),
+                                    at_or_zero(a.scan_output_directions, i) != 0));
 }
 
 /// (state, row) -> (row, state): a delay by one.
@@ -142,7 +151,8 @@ std::vector<Sample> samples() {
     return more;
   };
   return {make("rows", {start, rows}, attributes({}), 2),
-          make("columns", {start, counting(DType::kFloat32, {2, 3})}, attributes({{"scan_input_axes", Ints{1}}}), 2),
+          make("columns", {start, counting(DType::kFloat32, {2, 3})},
+               attributes({{"scan_input_axes", Ints{1}}}), 2),
           make("backwards", {start, rows}, attributes({{"scan_input_directions", Ints{1}}}), 2),
           make("output backwards", {start, rows}, attributes({{"scan_output_directions", Ints{1}}}), 2),
           make("output axis", {start, rows}, attributes({{"scan_output_axes", Ints{-1}}}), 2),
@@ -155,7 +165,8 @@ void register_op_scan(OpRegistry& registry) {
   OpDef def;
   def.name = "Scan";
   def.doc =
-      "Runs body(states..., slices...) -> (states..., outputs...) over slices of the scan inputs along their axes; each scan "
+      "Runs body(states..., slices...) -> (states..., outputs...) over slices of the scan inputs along their "
+      "axes; each scan "
       "output is stacked along its axis.";
   def.since = 8;
   def.min_inputs = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NonMaxSuppression: for each batch and class, boxes in descending score order (ties: lower index first) are kept when
-// their score is above score_threshold and their IoU with every kept box is at most iou_threshold. Rows [batch, class, box].
+// NonMaxSuppression: for each batch and class, boxes in descending score order (ties: lower index first) are
+// kept when their score is above score_threshold and their IoU with every kept box is at most iou_threshold.
+// Rows [batch, class, box].
 #include <algorithm>
 #include <numeric>
 
@@ -15,7 +16,9 @@ namespace {
 struct NonMaxSuppressionAttributes {
   int64_t center_point_box = 0;
   template <class V>
-  void reflect(V& v) { v("center_point_box", center_point_box); }
+  void reflect(V& v) {
+    v("center_point_box", center_point_box);
+  }
 };
 
 std::optional<int64_t> row_bound(InferContext& ctx) {
@@ -53,7 +56,8 @@ Box box_at(const float* b, bool center) {
 }
 
 bool overlaps(const Box& a, const Box& b, float threshold) {
-  const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0), width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
+  const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0),
+              width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
   if (!(height > 0 && width > 0) || !(a.area() > 0 && b.area() > 0)) return false;
   const float both = height * width;
   return both / (a.area() + b.area() - both) > threshold;
@@ -101,16 +105,20 @@ Ints select(const std::vector<Box>& boxes, const float* scores, const Limits& li
 
 void evaluate(EvalContext& ctx) {
   const Tensor &boxes = ctx.input(0), &scores = ctx.input(1);
-  ctx.check(boxes.rank() == 3 && scores.rank() == 3 && boxes.dims()[2] == 4, "expected boxes [n, b, 4] and scores [n, c, b]");
+  ctx.check(boxes.rank() == 3 && scores.rank() == 3 && boxes.dims()[2] == 4,
+            "expected boxes [n, b, 4] and scores [n, c, b]");
   const int64_t batches = boxes.dims()[0], count = boxes.dims()[1], classes = scores.dims()[1];
-  ctx.check(scores.dims()[0] == batches && scores.dims()[2] == count, "expected boxes [n, b, 4] and scores [n, c, b]");
-  ctx.check(boxes.dtype() == DType::kFloat32 && scores.dtype() == DType::kFloat32, "expected float32 boxes and scores");
+  ctx.check(scores.dims()[0] == batches && scores.dims()[2] == count,
+            "expected boxes [n, b, 4] and scores [n, c, b]");
+  ctx.check(boxes.dtype() == DType::kFloat32 && scores.dtype() == DType::kFloat32,
+            "expected float32 boxes and scores");
   const bool center = ctx.attributes_as<NonMaxSuppressionAttributes>().center_point_box != 0;
   const Limits limits = limits_of(ctx);
   Ints rows;
   for (int64_t n = 0; n < batches; ++n) {
     std::vector<Box> of_batch;
-    for (int64_t b = 0; b < count; ++b) of_batch.push_back(box_at(boxes.as<float>() + (n * count + b) * 4, center));
+    for (int64_t b = 0; b < count; ++b)
+      of_batch.push_back(box_at(boxes.as<float>() + (n * count + b) * 4, center));
     for (int64_t c = 0; c < classes; ++c)
       for (int64_t b : select(of_batch, scores.as<float>() + (n * classes + c) * count, limits))
         rows.insert(rows.end(), {n, c, b});
@@ -124,15 +132,20 @@ std::vector<Sample> samples() {
   const Tensor boxes = floats({1, 3, 4}, {0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 10, 1, 11});
   const Tensor scores = floats({1, 1, 3}, {0.9f, 0.75f, 0.6f});
   const Tensor two = ints({2}), half = floats({1}, {0.5f}), zero = floats({1}, {0});
-  return {make("suppressed by IoU", {boxes, scores, two, half, zero}),
-          make("no limit given keeps nothing", {boxes, scores}),
-          make("score threshold", {boxes, scores, ints({3}), floats({}, {1}), floats({}, {0.7f})}),
-          make("flipped corners", {floats({1, 2, 4}, {1, 1, 0, 0, 0, 0, 1, 1}), floats({1, 1, 2}, {0.5f, 0.5f}), two, half}),
-          make("center boxes", {floats({1, 2, 4}, {0.5f, 0.5f, 1, 1, 0.5f, 0.6f, 1, 1}), floats({1, 1, 2}, {0.2f, 0.3f}), two, half},
-               {{"center_point_box", int64_t{1}}}),
-          make("two classes", {boxes, floats({1, 2, 3}, {0.1f, 0.2f, 0.3f, 0.3f, 0.2f, 0.1f}), ints({1}), half}),
-          make("no boxes", {Tensor::zeros(DType::kFloat32, {1, 0, 4}), Tensor::zeros(DType::kFloat32, {1, 2, 0}), two, half}),
-          make("zero area", {Tensor::zeros(DType::kFloat32, {1, 2, 4}), floats({1, 1, 2}, {1, 2}), two, half})};
+  return {
+      make("suppressed by IoU", {boxes, scores, two, half, zero}),
+      make("no limit given keeps nothing", {boxes, scores}),
+      make("score threshold", {boxes, scores, ints({3}), floats({}, {1}), floats({}, {0.7f})}),
+      make("flipped corners",
+           {floats({1, 2, 4}, {1, 1, 0, 0, 0, 0, 1, 1}), floats({1, 1, 2}, {0.5f, 0.5f}), two, half}),
+      make("center boxes",
+           {floats({1, 2, 4}, {0.5f, 0.5f, 1, 1, 0.5f, 0.6f, 1, 1}), floats({1, 1, 2}, {0.2f, 0.3f}), two,
+            half},
+           {{"center_point_box", int64_t{1}}}),
+      make("two classes", {boxes, floats({1, 2, 3}, {0.1f, 0.2f, 0.3f, 0.3f, 0.2f, 0.1f}), ints({1}), half}),
+      make("no boxes",
+           {Tensor::zeros(DType::kFloat32, {1, 0, 4}), Tensor::zeros(DType::kFloat32, {1, 2, 0}), two, half}),
+      make("zero area", {Tensor::zeros(DType::kFloat32, {1, 2, 4}), floats({1, 1, 2}, {1, 2}), two, half})};
 }
 
 }  // namespace
@@ -141,7 +154,8 @@ void register_op_non_max_suppression(OpRegistry& registry) {
   OpDef def;
   def.name = "NonMaxSuppression";
   def.doc =
-      "For each batch and class, boxes in descending score order are kept when their score is above score_threshold and "
+      "For each batch and class, boxes in descending score order are kept when their score is above "
+      "score_threshold and "
       "their IoU with every kept box is at most iou_threshold; rows [batch, class, box].";
   def.since = 10;
   def.min_inputs = 2;

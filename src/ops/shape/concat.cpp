@@ -11,9 +11,11 @@ namespace wootz {
 namespace {
 
 struct ConcatAttributes {
-  int64_t axis = 1;   // required since opset 4; the default of opset 1
+  int64_t axis = 1;  // required since opset 4; the default of opset 1
   template <class V>
-  void reflect(V& v) { v("axis", axis); }
+  void reflect(V& v) {
+    v("axis", axis);
+  }
 };
 
 void canonicalize(CanonicalizeContext& ctx) {
@@ -37,14 +39,18 @@ void infer(InferContext& ctx) {
   bool every_rank_known = true;
   for (size_t i = 0; i < ctx.input_count(); ++i) {
     ctx.check_same_dtype(0, i);
-    if (!ctx.has_rank(i)) every_rank_known = false;
-    else if (rank) ctx.check_rank(i, *rank);
-    else rank = ctx.rank(i);
+    if (!ctx.has_rank(i))
+      every_rank_known = false;
+    else if (rank)
+      ctx.check_rank(i, *rank);
+    else
+      rank = ctx.rank(i);
   }
   ctx.set_output(0, ctx.dtype(0));
   if (!rank) return;
   ctx.check(*rank > 0, "expected inputs of rank >= 1, found scalars");
-  const auto axis = static_cast<size_t>(ctx.normalize_axis(ctx.attributes_as<ConcatAttributes>().axis, *rank));
+  const auto axis =
+      static_cast<size_t>(ctx.normalize_axis(ctx.attributes_as<ConcatAttributes>().axis, *rank));
   std::vector<std::optional<Dim>> dims(static_cast<size_t>(*rank));
   Dim total = 0;
   for (size_t i = 0; i < ctx.input_count(); ++i) {
@@ -57,7 +63,8 @@ void infer(InferContext& ctx) {
         dims[k] = d;
       } else {
         ctx.equate(*dims[k], d, "concatenated inputs' dimension");
-        const bool better = d.is_constant() || (ctx.symbols().depends_on_unknown(*dims[k]) && !ctx.symbols().depends_on_unknown(d));
+        const bool better = d.is_constant() || (ctx.symbols().depends_on_unknown(*dims[k]) &&
+                                                !ctx.symbols().depends_on_unknown(d));
         if (better) dims[k] = d;
       }
     }
@@ -78,7 +85,8 @@ void evaluate(EvalContext& ctx) {
   for (size_t i = 1; i < ctx.input_count(); ++i) {
     const Tensor& part = ctx.input(i);
     ctx.check(part.dtype() == dtype && part.dims().size() == dims.size(),
-              "expected every input to have the first one's element type and rank; input " + std::to_string(i) + " differs");
+              "expected every input to have the first one's element type and rank; input " +
+                  std::to_string(i) + " differs");
     for (size_t k = 0; k < dims.size(); ++k)
       ctx.check(k == axis || part.dims()[k] == dims[k],
                 "expected dimension " + std::to_string(k) + " of input " + std::to_string(i) + " to be " +
@@ -106,7 +114,8 @@ std::vector<Sample> samples() {
           make("an empty one", {ints({1, 2}), ints(std::vector<int64_t>{}), ints({3})}, {axis0}),
           make("strings", {counting(DType::kString, {1, 2}), counting(DType::kString, {2, 2})}, {axis0}),
           make("int4", {counting(DType::kInt4, {3}), counting(DType::kInt4, {2})}, {axis0}),
-          make("half", {counting(DType::kFloat16, {2, 2}), counting(DType::kFloat16, {2, 1})}, {{"axis", int64_t{-1}}})};
+          make("half", {counting(DType::kFloat16, {2, 2}), counting(DType::kFloat16, {2, 1})},
+               {{"axis", int64_t{-1}}})};
 }
 
 }  // namespace

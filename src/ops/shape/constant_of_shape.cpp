@@ -12,7 +12,9 @@ namespace {
 struct ConstantOfShapeAttributes {
   Tensor value = Tensor::scalar_float(0);
   template <class V>
-  void reflect(V& v) { v("value", value); }
+  void reflect(V& v) {
+    v("value", value);
+  }
 };
 
 void infer(InferContext& ctx) {
@@ -41,8 +43,11 @@ void evaluate(EvalContext& ctx) {
 
 std::vector<Sample> samples() {
   using namespace sample;
-  auto value = [](Tensor t) { return std::vector<std::pair<std::string, Attribute>>{{"value", std::move(t)}}; };
-  return {make("default", {ints({2, 3})}), make("ones", {ints({4})}, value(ints({1}))),
+  auto value = [](Tensor t) {
+    return std::vector<std::pair<std::string, Attribute>>{{"value", std::move(t)}};
+  };
+  return {make("default", {ints({2, 3})}),
+          make("ones", {ints({4})}, value(ints({1}))),
           make("scalar", {ints(std::vector<int64_t>{})}, value(floats({1}, {2.5f}))),
           make("empty", {ints({2, 0})}, value(bools({1}, {1}))),
           make("half", {ints({3})}, value(counting(DType::kFloat16, {1}))),

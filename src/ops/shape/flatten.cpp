@@ -12,15 +12,17 @@ namespace {
 struct FlattenAttributes {
   int64_t axis = 1;
   template <class V>
-  void reflect(V& v) { v("axis", axis); }
+  void reflect(V& v) {
+    v("axis", axis);
+  }
 };
 
 /// The axis may equal the rank.
 template <class Context>
 size_t split_axis(const Context& ctx, int64_t rank) {
   const int64_t axis = ctx.template attributes_as<FlattenAttributes>().axis;
-  ctx.check(axis >= -rank && axis <= rank,
-            "expected axis in [" + std::to_string(-rank) + ", " + std::to_string(rank) + "], found " + std::to_string(axis));
+  ctx.check(axis >= -rank && axis <= rank, "expected axis in [" + std::to_string(-rank) + ", " +
+                                               std::to_string(rank) + "], found " + std::to_string(axis));
   return static_cast<size_t>(axis < 0 ? axis + rank : axis);
 }
 
@@ -35,8 +37,8 @@ void infer(InferContext& ctx) {
 void evaluate(EvalContext& ctx) {
   const Tensor& data = ctx.input(0);
   const auto axis = static_cast<int64_t>(split_axis(ctx, data.rank()));
-  Tensor& out = ctx.output(0, data.dtype(),
-                           {product(data.dims(), 0, axis), product(data.dims(), axis, data.rank())});
+  Tensor& out =
+      ctx.output(0, data.dtype(), {product(data.dims(), 0, axis), product(data.dims(), axis, data.rank())});
   copy_elements(data.dtype(), data.data(), 0, out.data(), 0, data.size());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather: out[a..., i..., b...] = data[a..., indices[i...], b...] where `axis` is replaced by the indices' dims. Negative
-// indices count from the end.
+// Gather: out[a..., i..., b...] = data[a..., indices[i...], b...] where `axis` is replaced by the indices'
+// dims. Negative indices count from the end.
 #include "ops/contents.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -13,7 +13,9 @@ namespace {
 struct GatherAttributes {
   int64_t axis = 0;
   template <class V>
-  void reflect(V& v) { v("axis", axis); }
+  void reflect(V& v) {
+    v("axis", axis);
+  }
 };
 
 void gather_contents(InferContext& ctx) {
@@ -24,7 +26,8 @@ void gather_contents(InferContext& ctx) {
   std::vector<Dim> out;
   for (int64_t index : *indices) {
     ctx.check(index >= -count && index < count, "expected indices in [" + std::to_string(-count) + ", " +
-                                                    std::to_string(count) + "), found " + std::to_string(index));
+                                                    std::to_string(count) + "), found " +
+                                                    std::to_string(index));
     out.push_back((*data)[static_cast<size_t>(index < 0 ? index + count : index)]);
   }
   keep_contents(ctx, 0, std::move(out));

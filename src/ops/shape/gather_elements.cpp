@@ -12,7 +12,9 @@ namespace {
 struct GatherElementsAttributes {
   int64_t axis = 0;
   template <class V>
-  void reflect(V& v) { v("axis", axis); }
+  void reflect(V& v) {
+    v("axis", axis);
+  }
 };
 
 void infer(InferContext& ctx) {
@@ -20,7 +22,8 @@ void infer(InferContext& ctx) {
     ctx.normalize_axis(ctx.attributes_as<GatherElementsAttributes>().axis, ctx.rank(0));
     ctx.check_rank(1, ctx.rank(0));
   }
-  if (ctx.has_rank(1)) ctx.set_output(0, ctx.dtype(0), ctx.shape(1));
+  if (ctx.has_rank(1))
+    ctx.set_output(0, ctx.dtype(0), ctx.shape(1));
   else if (ctx.has_rank(0)) {
     Shape shape;
     for (int64_t i = 0; i < ctx.rank(0); ++i) shape.push_back(ctx.unknown("gathered"));
@@ -35,12 +38,13 @@ void evaluate(EvalContext& ctx) {
   const Tensor& indices = ctx.input(1);
   const auto axis = static_cast<size_t>(
       ctx.normalize_axis(ctx.attributes_as<GatherElementsAttributes>().axis, data.rank()));
-  ctx.check(indices.rank() == data.rank(), "expected indices of the data's rank " + std::to_string(data.rank()) +
-                                               ", found " + std::to_string(indices.rank()));
+  ctx.check(indices.rank() == data.rank(), "expected indices of the data's rank " +
+                                               std::to_string(data.rank()) + ", found " +
+                                               std::to_string(indices.rank()));
   for (size_t k = 0; k < data.dims().size(); ++k)
     ctx.check(k == axis || indices.dims()[k] <= data.dims()[k],
-              "expected indices' dimension " + std::to_string(k) + " to be at most " + std::to_string(data.dims()[k]) +
-                  ", found " + std::to_string(indices.dims()[k]));
+              "expected indices' dimension " + std::to_string(k) + " to be at most " +
+                  std::to_string(data.dims()[k]) + ", found " + std::to_string(indices.dims()[k]));
   const int64_t count = data.dims()[axis];
   const Dims strides = contiguous_strides(data.dims());
   const Ints rows = indices.to_int64s();
@@ -50,8 +54,8 @@ void evaluate(EvalContext& ctx) {
   size_t i = 0;
   do {
     const int64_t row = rows[i] < 0 ? rows[i] + count : rows[i];
-    ctx.check(row >= 0 && row < count, "expected indices in [" + std::to_string(-count) + ", " + std::to_string(count) +
-                                           "), found " + std::to_string(rows[i]));
+    ctx.check(row >= 0 && row < count, "expected indices in [" + std::to_string(-count) + ", " +
+                                           std::to_string(count) + "), found " + std::to_string(rows[i]));
     int64_t from = 0;
     for (size_t k = 0; k < at.size(); ++k) from += strides[k] * (k == axis ? row : at[k]);
     copy_elements(data.dtype(), data.data(), from, out.data(), static_cast<int64_t>(i), 1);

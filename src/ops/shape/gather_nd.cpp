@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GatherND: with b batch dims, out[b..., i..., s...] = data[b..., indices[b..., i..., :], s...]: each index tuple picks a
-// slice of the data.
+// GatherND: with b batch dims, out[b..., i..., s...] = data[b..., indices[b..., i..., :], s...]: each index
+// tuple picks a slice of the data.
 #include "ops/contents.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -13,7 +13,9 @@ namespace {
 struct GatherNdAttributes {
   int64_t batch_dims = 0;
   template <class V>
-  void reflect(V& v) { v("batch_dims", batch_dims); }
+  void reflect(V& v) {
+    v("batch_dims", batch_dims);
+  }
 };
 
 void infer(InferContext& ctx) {
@@ -28,8 +30,8 @@ void infer(InferContext& ctx) {
   const Dim tuple = ctx.symbols().resolve(indices.back());
   if (!tuple.is_constant()) return;
   ctx.check(tuple.value() <= ctx.rank(0) - batch, "expected index tuples of at most " +
-                                                      std::to_string(ctx.rank(0) - batch) + " elements, found " +
-                                                      std::to_string(tuple.value()));
+                                                      std::to_string(ctx.rank(0) - batch) +
+                                                      " elements, found " + std::to_string(tuple.value()));
   Shape shape(indices.begin(), indices.end() - 1);
   for (int64_t i = 0; i < batch; ++i)
     ctx.equate(data[static_cast<size_t>(i)], indices[static_cast<size_t>(i)], "batch dimension");
@@ -45,8 +47,9 @@ void evaluate(EvalContext& ctx) {
   ctx.check(batch >= 0 && batch < std::min(data.rank(), indices.rank()),
             "expected batch_dims in [0, min(ranks)), found " + std::to_string(batch));
   const int64_t tuple = indices.dims().back();
-  ctx.check(tuple <= data.rank() - batch, "expected index tuples of at most " + std::to_string(data.rank() - batch) +
-                                              " elements, found " + std::to_string(tuple));
+  ctx.check(tuple <= data.rank() - batch, "expected index tuples of at most " +
+                                              std::to_string(data.rank() - batch) + " elements, found " +
+                                              std::to_string(tuple));
   for (size_t i = 0; i < static_cast<size_t>(batch); ++i)
     ctx.check(data.dims()[i] == indices.dims()[i], "expected equal batch dimensions of data and indices");
   Dims dims(indices.dims().begin(), indices.dims().end() - 1);
@@ -55,7 +58,8 @@ void evaluate(EvalContext& ctx) {
   const Dims strides = contiguous_strides(data.dims());
   const int64_t slice = product(data.dims(), batch + tuple, data.rank());
   const int64_t batch_size = product(data.dims(), batch, data.rank());
-  const int64_t batches = product(data.dims(), 0, batch), per_batch = product(indices.dims(), batch, indices.rank() - 1);
+  const int64_t batches = product(data.dims(), 0, batch),
+                per_batch = product(indices.dims(), batch, indices.rank() - 1);
   const Ints tuples = indices.to_int64s();
   Tensor& out = ctx.output(0, data.dtype(), std::move(dims));
   for (int64_t i = 0; i < batches * per_batch; ++i) {
@@ -63,8 +67,8 @@ void evaluate(EvalContext& ctx) {
     for (int64_t k = 0; k < tuple; ++k) {
       const int64_t dim = data.dims()[static_cast<size_t>(batch + k)];
       int64_t row = tuples[static_cast<size_t>(i * tuple + k)];
-      ctx.check(row >= -dim && row < dim, "expected indices in [" + std::to_string(-dim) + ", " + std::to_string(dim) +
-                                              "), found " + std::to_string(row));
+      ctx.check(row >= -dim && row < dim, "expected indices in [" + std::to_string(-dim) + ", " +
+                                              std::to_string(dim) + "), found " + std::to_string(row));
       from += (row < 0 ? row + dim : row) * strides[static_cast<size_t>(batch + k)];
     }
     copy_elements(data.dtype(), data.data(), from, out.data(), i * slice, slice);
@@ -89,7 +93,9 @@ std::vector<Sample> samples() {
 void register_op_gather_nd(OpRegistry& registry) {
   OpDef def;
   def.name = "GatherND";
-  def.doc = "Each index tuple (last dimension of `indices`) picks a slice of the data, after batch_dims common dimensions.";
+  def.doc =
+      "Each index tuple (last dimension of `indices`) picks a slice of the data, after batch_dims common "
+      "dimensions.";
   def.since = 11;
   def.min_inputs = def.max_inputs = 2;
   def.attributes = attribute_specs<GatherNdAttributes>();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pad: adds elements before and after each axis: a constant, the edge, a reflection or a wrapped copy. Negative pads crop.
+// Pad: adds elements before and after each axis: a constant, the edge, a reflection or a wrapped copy.
+// Negative pads crop.
 #include <algorithm>
 #include <numeric>
 
@@ -16,12 +17,14 @@ namespace {
 struct PadAttributes {
   std::string mode = "constant";
   template <class V>
-  void reflect(V& v) { v("mode", mode); }
+  void reflect(V& v) {
+    v("mode", mode);
+  }
 };
 
 void canonicalize(CanonicalizeContext& ctx) {
   if (ctx.opset() >= 11) return;
-  ctx.attribute_to_input("paddings", 1);   // opset 1's spelling
+  ctx.attribute_to_input("paddings", 1);  // opset 1's spelling
   ctx.attribute_to_input("pads", 1);
   const DType dtype = ctx.node().input(0) ? ctx.node().input(0)->type.dtype : DType::kUndefined;
   ctx.scalar_attribute_to_input("value", 2, dtype == DType::kUndefined ? DType::kFloat32 : dtype);
@@ -48,15 +51,16 @@ void infer(InferContext& ctx) {
   const auto pads = small_contents(ctx, 1);
   Shape shape = ctx.shape(0);
   if (axes_known && pads) {
-    ctx.check(pads->size() == 2 * axes.size(), "expected " + std::to_string(2 * axes.size()) + " pads, found " +
-                                                   std::to_string(pads->size()));
+    ctx.check(pads->size() == 2 * axes.size(),
+              "expected " + std::to_string(2 * axes.size()) + " pads, found " + std::to_string(pads->size()));
     for (size_t i = 0; i < axes.size(); ++i) {
       Dim& d = shape[static_cast<size_t>(ctx.normalize_axis(axes[i], rank))];
       d = d + (*pads)[i] + (*pads)[i + axes.size()];
       ctx.check(ctx.symbols().upper_bound(d) >= 0, "expected pads that leave a size >= 0");
     }
   } else if (axes_known) {
-    for (int64_t axis : axes) shape[static_cast<size_t>(ctx.normalize_axis(axis, rank))] = ctx.unknown("padded");
+    for (int64_t axis : axes)
+      shape[static_cast<size_t>(ctx.normalize_axis(axis, rank))] = ctx.unknown("padded");
   } else {
     shape = unknown_shape(ctx, "padded", rank);
   }
@@ -64,15 +68,18 @@ void infer(InferContext& ctx) {
 }
 
 /// For each output position of one axis, the input position, or -1 for the constant.
-Ints source_positions(const EvalContext& ctx, const std::string& mode, int64_t dim, int64_t before, int64_t after) {
-  const int64_t low = std::max<int64_t>(-before, 0);   // what a crop leaves: [low, low + length)
+Ints source_positions(const EvalContext& ctx, const std::string& mode, int64_t dim, int64_t before,
+                      int64_t after) {
+  const int64_t low = std::max<int64_t>(-before, 0);  // what a crop leaves: [low, low + length)
   const int64_t length = std::max<int64_t>(dim - low - std::max<int64_t>(-after, 0), 0);
   int64_t size = 0;
-  ctx.check(!__builtin_add_overflow(dim, before, &size) && !__builtin_add_overflow(size, after, &size) && size >= 0,
-            "expected pads that leave a size >= 0, found " + std::to_string(before) + " and " + std::to_string(after) +
-                " for dimension " + std::to_string(dim));
+  ctx.check(
+      !__builtin_add_overflow(dim, before, &size) && !__builtin_add_overflow(size, after, &size) && size >= 0,
+      "expected pads that leave a size >= 0, found " + std::to_string(before) + " and " +
+          std::to_string(after) + " for dimension " + std::to_string(dim));
   checked_count(Dims{size}, "Pad");
-  ctx.check(mode == "constant" || length > 0 || size == 0, "mode " + mode + " needs at least one element to repeat");
+  ctx.check(mode == "constant" || length > 0 || size == 0,
+            "mode " + mode + " needs at least one element to repeat");
   Ints from(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) {
     int64_t at = i - before;
@@ -121,7 +128,8 @@ Tensor padding_value(const EvalContext& ctx) {
   const Tensor& given = ctx.input(2);
   ctx.check(given.size() == 1, "expected one constant_value, found " + std::to_string(given.size()));
   ctx.check(given.dtype() == dtype, "expected constant_value of the data's element type " +
-                                        std::string(dtype_name(dtype)) + ", found " + std::string(dtype_name(given.dtype())));
+                                        std::string(dtype_name(dtype)) + ", found " +
+                                        std::string(dtype_name(given.dtype())));
   copy_elements(dtype, given.data(), 0, value.data(), 0, 1);
   return value;
 }
@@ -158,7 +166,9 @@ void evaluate(EvalContext& ctx) {
 std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = floats({3, 2}, {1.f, 1.2f, 2.3f, 3.4f, 4.5f, 5.7f}), v = counting(DType::kInt32, {4});
-  auto mode = [](const char* name) { return std::vector<std::pair<std::string, Attribute>>{{"mode", std::string(name)}}; };
+  auto mode = [](const char* name) {
+    return std::vector<std::pair<std::string, Attribute>>{{"mode", std::string(name)}};
+  };
   return {make("constant", {x, ints({0, 2, 0, 0}), Tensor::scalar_float(9)}),
           make("default value", {v, ints({1, 2})}),
           make("reflect beyond the size", {x, ints({0, 2, 0, 0})}, mode("reflect")),
@@ -179,7 +189,8 @@ void register_op_pad(OpRegistry& registry) {
   OpDef def;
   def.name = "Pad";
   def.doc =
-      "Adds elements before and after each axis: a constant, the edge, a reflection or a wrapped copy; negative pads crop.";
+      "Adds elements before and after each axis: a constant, the edge, a reflection or a wrapped copy; "
+      "negative pads crop.";
   def.min_inputs = 2;
   def.max_inputs = 4;
   def.attributes = attribute_specs<PadAttributes>();

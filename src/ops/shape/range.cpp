@@ -13,9 +13,11 @@ namespace wootz {
 namespace {
 
 struct RangeAttributes {
-  int64_t stash_type = 1;   // opset 27: the type in which a float range is computed; double here
+  int64_t stash_type = 1;  // opset 27: the type in which a float range is computed; double here
   template <class V>
-  void reflect(V& v) { v("stash_type", stash_type); }
+  void reflect(V& v) {
+    v("stash_type", stash_type);
+  }
 };
 
 /// ceil((limit - start) / delta) without overflow, at least 0.
@@ -60,7 +62,9 @@ void infer(InferContext& ctx) {
   ctx.set_output(0, ctx.dtype(0), {count ? *count : ctx.unknown("range")});
   const auto start = small_contents(ctx, 0);
   const auto delta = scalar_int(ctx, 2);
-  if (!count || !count->is_constant() || count->value() > kMaxContents || !start || start->size() != 1 || !delta) return;
+  if (!count || !count->is_constant() || count->value() > kMaxContents || !start || start->size() != 1 ||
+      !delta)
+    return;
   std::vector<Dim> contents;
   for (int64_t i = 0; i < count->value(); ++i) contents.push_back(start->front() + Dim(i * *delta));
   keep_contents(ctx, 0, std::move(contents));
@@ -69,7 +73,8 @@ void infer(InferContext& ctx) {
 void evaluate(EvalContext& ctx) {
   const DType dtype = ctx.input(0).dtype();
   for (size_t i = 0; i < 3; ++i)
-    ctx.check(ctx.input(i).dtype() == dtype && ctx.input(i).size() == 1, "expected three scalars of one element type");
+    ctx.check(ctx.input(i).dtype() == dtype && ctx.input(i).size() == 1,
+              "expected three scalars of one element type");
   if (is_integer(dtype)) {
     auto scalar = [&](size_t i) { return ctx.input(i).to_int64s()[0]; };
     const int64_t start = scalar(0), delta = scalar(2);
@@ -78,7 +83,9 @@ void evaluate(EvalContext& ctx) {
     visit_numeric(dtype, [&](auto zero) {
       using T = decltype(zero);
       if constexpr (std::is_integral_v<T>)
-        for (int64_t i = 0, n = out.size(); i < n; ++i) out.as<T>()[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+        for (int64_t i = 0, n = out.size(); i < n; ++i)
+          out.as<T>()[i] = static_cast<T>(static_cast<uint64_t>(start) +
+                                          static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
     });
     return;
   }
@@ -88,7 +95,8 @@ void evaluate(EvalContext& ctx) {
   visit_numeric(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_integral_v<T> && std::is_constructible_v<T, double>)
-      for (int64_t i = 0, n = out.size(); i < n; ++i) out.as<T>()[i] = T(start + static_cast<double>(i) * delta);
+      for (int64_t i = 0, n = out.size(); i < n; ++i)
+        out.as<T>()[i] = T(start + static_cast<double>(i) * delta);
   });
 }
 
@@ -96,9 +104,12 @@ std::vector<Sample> samples() {
   using namespace sample;
   auto i = [](int64_t v) { return Tensor::scalar_int64(v); };
   auto f = [](float v) { return Tensor::scalar_float(v); };
-  return {make("integers", {i(3), i(9), i(2)}), make("backwards", {i(10), i(4), i(-2)}),
-          make("none", {i(5), i(5), i(1)}), make("wrong way", {i(0), i(5), i(-1)}),
-          make("floats", {f(1), f(2), f(0.3f)}), make("floats backwards", {f(1), f(-1), f(-0.5f)}),
+  return {make("integers", {i(3), i(9), i(2)}),
+          make("backwards", {i(10), i(4), i(-2)}),
+          make("none", {i(5), i(5), i(1)}),
+          make("wrong way", {i(0), i(5), i(-1)}),
+          make("floats", {f(1), f(2), f(0.3f)}),
+          make("floats backwards", {f(1), f(-1), f(-0.5f)}),
           make("int32", {int32s({}, {-2}), int32s({}, {3}), int32s({}, {4})}),
           make("near the end", {i(INT64_MAX - 2), i(INT64_MAX), i(5)})};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reshape: the same elements in the same order under the dims `shape`. 0 copies the input's dim at that index (unless
-// allowzero), -1 is what is left over.
-#include "ops/contents.h"
+// Reshape: the same elements in the same order under the dims `shape`. 0 copies the input's dim at that index
+// (unless allowzero), -1 is what is left over.
 #include "ops/canonicalize.h"
+#include "ops/contents.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
@@ -14,7 +14,9 @@ namespace {
 struct ReshapeAttributes {
   int64_t allowzero = 0;
   template <class V>
-  void reflect(V& v) { v("allowzero", allowzero); }
+  void reflect(V& v) {
+    v("allowzero", allowzero);
+  }
 };
 
 void canonicalize(CanonicalizeContext& ctx) {
@@ -85,8 +87,9 @@ Shape target_shape(InferContext& ctx, const std::vector<Dim>& target, bool allow
     if (!symbols.product(from).is_constant() || !symbols.product(to).is_constant()) cancel(symbols, from, to);
     const Dim a = symbols.product(from), b = symbols.product(to);
     if (a.is_constant() && b.is_constant()) {
-      ctx.check(a == b, "expected as many elements as the input has: remaining factors " + symbols.to_string(a) +
-                            " (input) and " + symbols.to_string(b) + " (target) differ");
+      ctx.check(a == b, "expected as many elements as the input has: remaining factors " +
+                            symbols.to_string(a) + " (input) and " + symbols.to_string(b) +
+                            " (target) differ");
     } else if (!symbols.depends_on_unknown(a) && !symbols.depends_on_unknown(b)) {
       ctx.equate(a, b, "element count");
     }
@@ -119,11 +122,13 @@ Dims target_dims(const EvalContext& ctx) {
       ctx.check(inferred < 0, "expected at most one -1 in the target shape, found two");
       inferred = static_cast<int64_t>(i);
     } else if (out[i] == 0 && !allowzero) {
-      ctx.check(i < from.size(), "a 0 in the target shape has no input dimension " + std::to_string(i) + " to copy");
+      ctx.check(i < from.size(),
+                "a 0 in the target shape has no input dimension " + std::to_string(i) + " to copy");
       out[i] = from[i];
       cancelled[i] = true;
     } else {
-      ctx.check(out[i] >= 0, "expected dimensions >= -1 in the target shape, found " + std::to_string(out[i]));
+      ctx.check(out[i] >= 0,
+                "expected dimensions >= -1 in the target shape, found " + std::to_string(out[i]));
       ctx.check(!__builtin_mul_overflow(others, out[i], &others), "the target shape overflows 64 bits");
     }
   }
@@ -131,8 +136,9 @@ Dims target_dims(const EvalContext& ctx) {
     int64_t left = 1;
     for (size_t i = 0; i < from.size(); ++i)
       if (!cancelled[i]) left *= from[i];
-    ctx.check(others != 0 && left % others == 0,
-              "expected an element count divisible by " + std::to_string(others) + ", found " + std::to_string(left));
+    ctx.check(others != 0 && left % others == 0, "expected an element count divisible by " +
+                                                     std::to_string(others) + ", found " +
+                                                     std::to_string(left));
     out[static_cast<size_t>(inferred)] = left / others;
   }
   return out;
@@ -166,7 +172,9 @@ std::vector<Sample> samples() {
 void register_op_reshape(OpRegistry& registry) {
   OpDef def;
   def.name = "Reshape";
-  def.doc = "The same elements in the same order under the dims `shape`; 0 copies the input's dim, -1 is what is left.";
+  def.doc =
+      "The same elements in the same order under the dims `shape`; 0 copies the input's dim, -1 is what is "
+      "left.";
   def.min_inputs = def.max_inputs = 2;
   def.attributes = attribute_specs<ReshapeAttributes>();
   def.fusion = FusionKind::kMovement;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScatterND: a copy of data in which each slice out[indices[i..., :]] is replaced by, or reduced with, updates[i...].
+// ScatterND: a copy of data in which each slice out[indices[i..., :]] is replaced by, or reduced with,
+// updates[i...].
 #include "ops/contents.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -13,7 +14,9 @@ namespace {
 struct ScatterNdAttributes {
   std::string reduction = "none";
   template <class V>
-  void reflect(V& v) { v("reduction", reduction); }
+  void reflect(V& v) {
+    v("reduction", reduction);
+  }
 };
 
 /// Elements of a vector replaced at constant places, as exporters build shapes.
@@ -27,7 +30,8 @@ void scatter_contents(InferContext& ctx, const std::string& reduction) {
   const auto count = static_cast<int64_t>(data->size());
   for (size_t i = 0; i < at.size(); ++i) {
     ctx.check(at[i] >= -count && at[i] < count, "expected indices in [" + std::to_string(-count) + ", " +
-                                                    std::to_string(count) + "), found " + std::to_string(at[i]));
+                                                    std::to_string(count) + "), found " +
+                                                    std::to_string(at[i]));
     (*data)[static_cast<size_t>(at[i] < 0 ? at[i] + count : at[i])] = (*updates)[i];
   }
   keep_contents(ctx, 0, std::move(data));
@@ -53,7 +57,8 @@ void evaluate(EvalContext& ctx) {
   Dims expected(indices.dims().begin(), indices.dims().end() - 1);
   expected.insert(expected.end(), data.dims().begin() + tuple, data.dims().end());
   ctx.check(updates.dims() == expected && updates.dtype() == data.dtype(),
-            "expected updates with the indices' dims but the last, then the slice's dims, in the data's element type");
+            "expected updates with the indices' dims but the last, then the slice's dims, in the data's "
+            "element type");
   Tensor& out = ctx.output(0, data.dtype(), data.dims());
   copy_elements(data.dtype(), data.data(), 0, out.data(), 0, data.size());
   const Dims strides = contiguous_strides(data.dims());
@@ -65,12 +70,14 @@ void evaluate(EvalContext& ctx) {
     for (int64_t k = 0; k < tuple; ++k) {
       const int64_t dim = data.dims()[static_cast<size_t>(k)];
       const int64_t row = tuples[static_cast<size_t>(i * tuple + k)];
-      ctx.check(row >= -dim && row < dim, "expected indices in [" + std::to_string(-dim) + ", " + std::to_string(dim) +
-                                              "), found " + std::to_string(row));
+      ctx.check(row >= -dim && row < dim, "expected indices in [" + std::to_string(-dim) + ", " +
+                                              std::to_string(dim) + "), found " + std::to_string(row));
       to += (row < 0 ? row + dim : row) * strides[static_cast<size_t>(k)];
     }
-    if (*reduction == ScatterReduction::kNone) copy_elements(data.dtype(), updates.data(), i * slice, out.data(), to, slice);
-    else scatter_run(out, to, updates, i * slice, slice, *reduction);
+    if (*reduction == ScatterReduction::kNone)
+      copy_elements(data.dtype(), updates.data(), i * slice, out.data(), to, slice);
+    else
+      scatter_run(out, to, updates, i * slice, slice, *reduction);
   }
 }
 
@@ -78,16 +85,20 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor v = counting(DType::kFloat32, {8}), m = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor twice = ints({2, 2}, {0, 0, 0, 0}), u = floats({2}, {-2, 3});
-  auto reduce = [](const char* name) { return std::vector<std::pair<std::string, Attribute>>{{"reduction", std::string(name)}}; };
-  return {make("elements", {v, ints({4, 1}, {4, 3, 1, 7}), floats({4}, {9, 10, 11, 12})}),
-          make("rows", {m, ints({1, 1}, {-1}), floats({1, 3}, {7, 8, 9})}),
-          make("add duplicates", {m, twice, u}, reduce("add")),
-          make("mul duplicates", {m, twice, u}, reduce("mul")),
-          make("max", {m, twice, u}, reduce("max")),
-          make("min", {m, twice, u}, reduce("min")),
-          make("add half", {counting(DType::kFloat16, {3}), ints({2, 1}, {1, 1}), counting(DType::kFloat16, {2})}, reduce("add")),
-          make("no updates", {v, Tensor::zeros(DType::kInt64, {0, 1}), Tensor::zeros(DType::kFloat32, {0})}),
-          make("strings", {counting(DType::kString, {3}), ints({1, 1}, {2}), counting(DType::kString, {1})})};
+  auto reduce = [](const char* name) {
+    return std::vector<std::pair<std::string, Attribute>>{{"reduction", std::string(name)}};
+  };
+  return {
+      make("elements", {v, ints({4, 1}, {4, 3, 1, 7}), floats({4}, {9, 10, 11, 12})}),
+      make("rows", {m, ints({1, 1}, {-1}), floats({1, 3}, {7, 8, 9})}),
+      make("add duplicates", {m, twice, u}, reduce("add")),
+      make("mul duplicates", {m, twice, u}, reduce("mul")),
+      make("max", {m, twice, u}, reduce("max")),
+      make("min", {m, twice, u}, reduce("min")),
+      make("add half", {counting(DType::kFloat16, {3}), ints({2, 1}, {1, 1}), counting(DType::kFloat16, {2})},
+           reduce("add")),
+      make("no updates", {v, Tensor::zeros(DType::kInt64, {0, 1}), Tensor::zeros(DType::kFloat32, {0})}),
+      make("strings", {counting(DType::kString, {3}), ints({1, 1}, {2}), counting(DType::kString, {1})})};
 }
 
 }  // namespace
@@ -95,7 +106,9 @@ std::vector<Sample> samples() {
 void register_op_scatter_nd(OpRegistry& registry) {
   OpDef def;
   def.name = "ScatterND";
-  def.doc = "A copy of data in which each slice out[indices[i..., :]] is replaced by, or reduced with, updates[i...].";
+  def.doc =
+      "A copy of data in which each slice out[indices[i..., :]] is replaced by, or reduced with, "
+      "updates[i...].";
   def.since = 11;
   def.min_inputs = def.max_inputs = 3;
   def.attributes = attribute_specs<ScatterNdAttributes>();

@@ -27,13 +27,17 @@ W reduced(W a, W b, ScatterReduction reduction) {
     if (std::isnan(a) || std::isnan(b)) return reduction == ScatterReduction::kAdd ? a + b : a * b;
   }
   switch (reduction) {
-    case ScatterReduction::kNone: return b;
-    case ScatterReduction::kMax: return a < b ? b : a;
-    case ScatterReduction::kMin: return b < a ? b : a;
+    case ScatterReduction::kNone:
+      return b;
+    case ScatterReduction::kMax:
+      return a < b ? b : a;
+    case ScatterReduction::kMin:
+      return b < a ? b : a;
     case ScatterReduction::kAdd:
-    case ScatterReduction::kMul: break;
+    case ScatterReduction::kMul:
+      break;
   }
-  if constexpr (std::is_integral_v<W>) {   // wraps like two's complement
+  if constexpr (std::is_integral_v<W>) {  // wraps like two's complement
     const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
     return static_cast<W>(reduction == ScatterReduction::kAdd ? x + y : x * y);
   } else {
@@ -61,7 +65,8 @@ inline void scatter_run(Tensor& target, int64_t to, const Tensor& updates, int64
                         ScatterReduction reduction) {
   visit_numeric(target.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < count; ++i) reduce_into(target.as<T>()[to + i], updates.as<T>()[from + i], reduction);
+    for (int64_t i = 0; i < count; ++i)
+      reduce_into(target.as<T>()[to + i], updates.as<T>()[from + i], reduction);
   });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape: the dims [start, end) of the input as int64. Bounds are clamped to [0, rank], negative ones count from the end.
+// Shape: the dims [start, end) of the input as int64. Bounds are clamped to [0, rank], negative ones count
+// from the end.
 #include <algorithm>
 
 #include "ops/contents.h"
@@ -40,8 +41,8 @@ void evaluate(EvalContext& ctx) {
   const Dims& dims = ctx.input(0).dims();
   const auto [start, end] = range(ctx.attributes_as<ShapeAttributes>(), ctx.input(0).rank());
   Tensor& out = ctx.output(0, DType::kInt64, {static_cast<int64_t>(end - start)});
-  std::copy(dims.begin() + static_cast<std::ptrdiff_t>(start), dims.begin() + static_cast<std::ptrdiff_t>(end),
-            out.as<int64_t>());
+  std::copy(dims.begin() + static_cast<std::ptrdiff_t>(start),
+            dims.begin() + static_cast<std::ptrdiff_t>(end), out.as<int64_t>());
 }
 
 std::vector<Sample> samples() {
@@ -61,7 +62,8 @@ std::vector<Sample> samples() {
 void register_op_shape(OpRegistry& registry) {
   OpDef def;
   def.name = "Shape";
-  def.doc = "The dims [start, end) of the input as int64; bounds are clamped, negative ones count from the end.";
+  def.doc =
+      "The dims [start, end) of the input as int64; bounds are clamped, negative ones count from the end.";
   def.min_inputs = def.max_inputs = 1;
   def.attributes = attribute_specs<ShapeAttributes>();
   def.infer = infer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slice: elements start, start + step, ... before end along each of the axes. Bounds are clamped, negative ones count
-// from the end.
+// Slice: elements start, start + step, ... before end along each of the axes. Bounds are clamped, negative
+// ones count from the end.
 #include <algorithm>
 #include <numeric>
 
@@ -41,37 +41,53 @@ std::pair<int64_t, int64_t> concrete_slice(int64_t dim, int64_t start, int64_t e
   return {start, dim > 0 && start > end ? (start - end - 1) / -step + 1 : 0};
 }
 
-/// Where a forward slice starts and ends, as far as their difference needs clamping (it is taken to be at least 0);
-/// nothing where the sign of a bound is not known.
+/// Where a forward slice starts and ends, as far as their difference needs clamping (it is taken to be at
+/// least 0); nothing where the sign of a bound is not known.
 std::optional<Dim> forward_distance(SymbolTable& symbols, const Dim& dim, const Dim& start, const Dim& end) {
   Dim first = 0, last = dim;
-  if (symbols.lower_bound(start) >= 0) first = is_far_end(start) ? dim : start;
-  else if (symbols.upper_bound(start) >= 0) return std::nullopt;
-  else if (is_far_end(end)) return symbols.min(start * -1, dim);
-  else if (!is_far_start(start)) first = symbols.max(start + dim, 0);
-  if (is_far_end(end)) last = dim;
-  else if (symbols.lower_bound(end) >= 0) last = symbols.min(end, dim);
-  else if (symbols.upper_bound(end) >= 0) return std::nullopt;
-  else last = is_far_start(end) ? Dim(0) : end + dim;
+  if (symbols.lower_bound(start) >= 0)
+    first = is_far_end(start) ? dim : start;
+  else if (symbols.upper_bound(start) >= 0)
+    return std::nullopt;
+  else if (is_far_end(end))
+    return symbols.min(start * -1, dim);
+  else if (!is_far_start(start))
+    first = symbols.max(start + dim, 0);
+  if (is_far_end(end))
+    last = dim;
+  else if (symbols.lower_bound(end) >= 0)
+    last = symbols.min(end, dim);
+  else if (symbols.upper_bound(end) >= 0)
+    return std::nullopt;
+  else
+    last = is_far_start(end) ? Dim(0) : end + dim;
   return last - first;
 }
 
 std::optional<Dim> backward_distance(SymbolTable& symbols, const Dim& dim, const Dim& start, const Dim& end) {
   const Dim end_of_dim = dim - Dim(1);
   Dim first = end_of_dim, last = -1;
-  if (symbols.lower_bound(start) >= 0) first = is_far_end(start) ? end_of_dim : symbols.min(start, end_of_dim);
-  else if (symbols.upper_bound(start) >= 0) return std::nullopt;
-  else if (!start.is(-1)) first = symbols.min(is_far_start(start) ? Dim(0) : symbols.max(start + dim, 0), end_of_dim);
-  if (symbols.lower_bound(end) >= 0) last = is_far_end(end) ? end_of_dim : end;
-  else if (symbols.upper_bound(end) >= 0) return std::nullopt;
-  else if (!is_far_start(end)) last = symbols.max(end + dim, -1);
+  if (symbols.lower_bound(start) >= 0)
+    first = is_far_end(start) ? end_of_dim : symbols.min(start, end_of_dim);
+  else if (symbols.upper_bound(start) >= 0)
+    return std::nullopt;
+  else if (!start.is(-1))
+    first = symbols.min(is_far_start(start) ? Dim(0) : symbols.max(start + dim, 0), end_of_dim);
+  if (symbols.lower_bound(end) >= 0)
+    last = is_far_end(end) ? end_of_dim : end;
+  else if (symbols.upper_bound(end) >= 0)
+    return std::nullopt;
+  else if (!is_far_start(end))
+    last = symbols.max(end + dim, -1);
   return first - last;
 }
 
-std::optional<Dim> slice_length(SymbolTable& symbols, const Dim& dim, const Dim& start, const Dim& end, int64_t step) {
+std::optional<Dim> slice_length(SymbolTable& symbols, const Dim& dim, const Dim& start, const Dim& end,
+                                int64_t step) {
   if (dim.is_constant() && start.is_constant() && end.is_constant())
     return Dim(concrete_slice(dim.value(), start.value(), end.value(), step).second);
-  const auto distance = step > 0 ? forward_distance(symbols, dim, start, end) : backward_distance(symbols, dim, start, end);
+  const auto distance =
+      step > 0 ? forward_distance(symbols, dim, start, end) : backward_distance(symbols, dim, start, end);
   if (!distance) return std::nullopt;
   const Dim elements = symbols.max(*distance, 0);
   if (step > kFarEnd || step < kFarStart) return symbols.min(elements, 1);
@@ -92,9 +108,10 @@ std::optional<SliceOperands> known_operands(InferContext& ctx) {
   s.axes.resize(starts->size());
   std::iota(s.axes.begin(), s.axes.end(), 0);
   if (axes) s.axes = *axes;
-  ctx.check(s.ends.size() == s.starts.size() && s.axes.size() == s.starts.size() && s.steps.size() == s.starts.size(),
+  ctx.check(s.ends.size() == s.starts.size() && s.axes.size() == s.starts.size() &&
+                s.steps.size() == s.starts.size(),
             "expected starts, ends, axes and steps of equal length");
-  for (std::vector<Dim>* bounds : {&s.starts, &s.ends})   // so that sums with dimensions cannot overflow
+  for (std::vector<Dim>* bounds : {&s.starts, &s.ends})  // so that sums with dimensions cannot overflow
     for (Dim& bound : *bounds)
       if (bound.is_constant()) bound = std::clamp<int64_t>(bound.value(), -kFarthest, kFarthest);
   for (int64_t& step : s.steps) {
@@ -127,7 +144,8 @@ void slice_contents(InferContext& ctx, const SliceOperands& operands) {
   const auto [first, length] = concrete_slice(static_cast<int64_t>(from->size()), operands.starts[0].value(),
                                               operands.ends[0].value(), operands.steps[0]);
   std::vector<Dim> out;
-  for (int64_t i = 0; i < length; ++i) out.push_back((*from)[static_cast<size_t>(first + i * operands.steps[0])]);
+  for (int64_t i = 0; i < length; ++i)
+    out.push_back((*from)[static_cast<size_t>(first + i * operands.steps[0])]);
   keep_contents(ctx, 0, std::move(out));
 }
 
@@ -140,7 +158,8 @@ void infer(InferContext& ctx) {
   for (size_t i = 0; i < operands->axes.size(); ++i) {
     const auto axis = static_cast<size_t>(ctx.normalize_axis(operands->axes[i], ctx.rank(0)));
     const Dim dim = ctx.symbols().resolve(shape[axis]);
-    const auto length = slice_length(ctx.symbols(), dim, operands->starts[i], operands->ends[i], operands->steps[i]);
+    const auto length =
+        slice_length(ctx.symbols(), dim, operands->starts[i], operands->ends[i], operands->steps[i]);
     shape[axis] = length ? *length : ctx.unknown("sliced", known_upper(ctx.symbols(), dim));
   }
   const bool is_vector = shape.size() == 1 && operands->axes.size() < 2;
@@ -175,17 +194,18 @@ void evaluate(EvalContext& ctx) {
 std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = counting(DType::kFloat32, {4, 6}), v = counting(DType::kInt64, {5});
-  return {make("default axes", {x, ints({1, 0}), ints({3, 6})}),
-          make("steps", {x, ints({0, 1}), ints({4, 6}), ints({0, 1}), ints({2, 3})}),
-          make("backwards to the front", {v, ints({-1}), ints({INT64_MIN}), ints({0}), ints({-1})}),
-          make("backwards step 2", {v, ints({10}), ints({-5}), ints({0}), ints({-2})}),
-          make("clamped", {v, ints({-100}), ints({INT64_MAX})}),
-          make("to empty", {v, ints({4}), ints({2})}),
-          make("negative axis, int32 operands",
-               {x, int32s({1}, {1}), int32s({1}, {-1}), int32s({1}, {-1}), int32s({1}, {1})}),
-          make("huge step", {v, ints({1}), ints({5}), ints({0}), ints({INT64_MAX})}),
-          make("empty input", {counting(DType::kFloat16, {0, 3}), ints({0}), ints({5}), ints({0}), ints({-1})}),
-          make("strings", {counting(DType::kString, {3}), ints({1}), ints({3})})};
+  return {
+      make("default axes", {x, ints({1, 0}), ints({3, 6})}),
+      make("steps", {x, ints({0, 1}), ints({4, 6}), ints({0, 1}), ints({2, 3})}),
+      make("backwards to the front", {v, ints({-1}), ints({INT64_MIN}), ints({0}), ints({-1})}),
+      make("backwards step 2", {v, ints({10}), ints({-5}), ints({0}), ints({-2})}),
+      make("clamped", {v, ints({-100}), ints({INT64_MAX})}),
+      make("to empty", {v, ints({4}), ints({2})}),
+      make("negative axis, int32 operands",
+           {x, int32s({1}, {1}), int32s({1}, {-1}), int32s({1}, {-1}), int32s({1}, {1})}),
+      make("huge step", {v, ints({1}), ints({5}), ints({0}), ints({INT64_MAX})}),
+      make("empty input", {counting(DType::kFloat16, {0, 3}), ints({0}), ints({5}), ints({0}), ints({-1})}),
+      make("strings", {counting(DType::kString, {3}), ints({1}), ints({3})})};
 }
 
 }  // namespace
@@ -194,7 +214,8 @@ void register_op_slice(OpRegistry& registry) {
   OpDef def;
   def.name = "Slice";
   def.doc =
-      "Elements start, start + step, ... before end along each of the axes; bounds are clamped, negative ones count from the end.";
+      "Elements start, start + step, ... before end along each of the axes; bounds are clamped, negative "
+      "ones count from the end.";
   def.min_inputs = 3;
   def.max_inputs = 5;
   def.fusion = FusionKind::kMovement;

@@ -75,7 +75,8 @@ void infer(InferContext& ctx) {
   const size_t count = ctx.node().outputs().size();
   for (size_t i = 0; i < count; ++i) ctx.set_output(i, ctx.dtype(0));
   if (!ctx.has_rank(0)) return;
-  const auto axis = static_cast<size_t>(ctx.normalize_axis(ctx.attributes_as<SplitAttributes>().axis, ctx.rank(0)));
+  const auto axis =
+      static_cast<size_t>(ctx.normalize_axis(ctx.attributes_as<SplitAttributes>().axis, ctx.rank(0)));
   const auto parts = part_lengths(ctx, ctx.shape(0)[axis]);
   const auto from = small_contents(ctx, 0);
   size_t at = 0;
@@ -105,16 +106,18 @@ Dims concrete_lengths(const EvalContext& ctx, int64_t total) {
 
 void evaluate(EvalContext& ctx) {
   const Tensor& data = ctx.input(0);
-  const auto axis = static_cast<size_t>(ctx.normalize_axis(ctx.attributes_as<SplitAttributes>().axis, data.rank()));
+  const auto axis =
+      static_cast<size_t>(ctx.normalize_axis(ctx.attributes_as<SplitAttributes>().axis, data.rank()));
   const Dims lengths = concrete_lengths(ctx, data.dims()[axis]);
   ctx.check(lengths.size() == ctx.output_count(), "expected one split length for each of the " +
-                                                      std::to_string(ctx.output_count()) + " outputs, found " +
-                                                      std::to_string(lengths.size()));
+                                                      std::to_string(ctx.output_count()) +
+                                                      " outputs, found " + std::to_string(lengths.size()));
   int64_t sum = 0;
   for (int64_t length : lengths)
     ctx.check(length >= 0 && !__builtin_add_overflow(sum, length, &sum), "expected split lengths >= 0");
-  ctx.check(sum == data.dims()[axis], "expected split lengths that sum to " + std::to_string(data.dims()[axis]) +
-                                          ", found " + std::to_string(sum));
+  ctx.check(sum == data.dims()[axis], "expected split lengths that sum to " +
+                                          std::to_string(data.dims()[axis]) + ", found " +
+                                          std::to_string(sum));
   StridedSide from{0, contiguous_strides(data.dims())};
   for (size_t i = 0; i < lengths.size(); ++i) {
     Dims dims = data.dims();
@@ -143,7 +146,8 @@ void register_op_split(OpRegistry& registry) {
   OpDef def;
   def.name = "Split";
   def.doc =
-      "Consecutive parts of the input along `axis`: of the lengths `split`, or num_outputs parts of ceil(dim / num_outputs) "
+      "Consecutive parts of the input along `axis`: of the lengths `split`, or num_outputs parts of ceil(dim "
+      "/ num_outputs) "
       "elements of which the last may be shorter.";
   def.min_inputs = 1;
   def.max_inputs = 2;

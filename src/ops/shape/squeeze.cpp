@@ -19,8 +19,10 @@ void squeeze_given_axes(InferContext& ctx, const Ints& axes) {
   for (int64_t axis : axes) drop[static_cast<size_t>(ctx.normalize_axis(axis, ctx.rank(0)))] = true;
   Shape shape;
   for (size_t i = 0; i < drop.size(); ++i) {
-    if (drop[i]) ctx.equate(ctx.shape(0)[i], 1, "squeezed dimension");
-    else shape.push_back(ctx.shape(0)[i]);
+    if (drop[i])
+      ctx.equate(ctx.shape(0)[i], 1, "squeezed dimension");
+    else
+      shape.push_back(ctx.shape(0)[i]);
   }
   ctx.set_output(0, ctx.dtype(0), std::move(shape));
 }

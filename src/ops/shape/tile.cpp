@@ -17,7 +17,9 @@ void canonicalize(CanonicalizeContext& ctx) {
   Node& node = ctx.node();
   const Value *input = node.input(0), *tiles = node.input(1), *axis = node.input(2);
   if (!input || !input->type.has_rank() || !tiles || !tiles->constant || !axis || !axis->constant)
-    ctx.fail("expected an input of known rank and constant tiles and axis (opset 1); convert the model to opset 6 or newer");
+    ctx.fail(
+        "expected an input of known rank and constant tiles and axis (opset 1); convert the model to opset 6 "
+        "or newer");
   const auto count = static_cast<int64_t>(tiles->constant->to_doubles().at(0));
   const auto at = static_cast<int64_t>(axis->constant->to_doubles().at(0));
   if (at < 0 || at >= input->type.rank()) ctx.fail("expected axis in [0, rank), found " + std::to_string(at));
@@ -31,8 +33,9 @@ void infer(InferContext& ctx) {
   ctx.set_output(0, ctx.dtype(0));
   const auto repeats = small_contents(ctx, 1);
   if (ctx.has_rank(0) && repeats) {
-    ctx.check(static_cast<int64_t>(repeats->size()) == ctx.rank(0),
-              "expected " + std::to_string(ctx.rank(0)) + " repeats, found " + std::to_string(repeats->size()));
+    ctx.check(
+        static_cast<int64_t>(repeats->size()) == ctx.rank(0),
+        "expected " + std::to_string(ctx.rank(0)) + " repeats, found " + std::to_string(repeats->size()));
     Shape shape;
     for (size_t i = 0; i < repeats->size(); ++i) {
       ctx.check(ctx.symbols().upper_bound((*repeats)[i]) >= 0, "expected repeats >= 0");
@@ -57,8 +60,8 @@ void infer(InferContext& ctx) {
 void evaluate(EvalContext& ctx) {
   const Tensor& data = ctx.input(0);
   const Dims repeats = ctx.input(1).to_int64s();
-  ctx.check(repeats.size() == data.dims().size(), "expected " + std::to_string(data.rank()) + " repeats, found " +
-                                                      std::to_string(repeats.size()));
+  ctx.check(repeats.size() == data.dims().size(),
+            "expected " + std::to_string(data.rank()) + " repeats, found " + std::to_string(repeats.size()));
   Dims out_dims, box;
   for (size_t i = 0; i < repeats.size(); ++i) {
     ctx.check(repeats[i] >= 0, "expected repeats >= 0, found " + std::to_string(repeats[i]));

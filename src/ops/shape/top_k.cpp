@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK: the K largest (or smallest) elements along `axis`, best first, and their indices; ties: lower index first, NaN
-// counts as the largest.
+// TopK: the K largest (or smallest) elements along `axis`, best first, and their indices; ties: lower index
+// first, NaN counts as the largest.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -33,13 +33,16 @@ void infer(InferContext& ctx) {
   ctx.set_output(0, ctx.dtype(0));
   ctx.set_output(1, DType::kInt64);
   if (!ctx.has_rank(0)) return;
-  const auto axis = static_cast<size_t>(ctx.normalize_axis(ctx.attributes_as<TopKAttributes>().axis, ctx.rank(0)));
+  const auto axis =
+      static_cast<size_t>(ctx.normalize_axis(ctx.attributes_as<TopKAttributes>().axis, ctx.rank(0)));
   Shape shape = ctx.shape(0);
   const auto k = small_contents(ctx, 1);
   ctx.check(!k || k->size() == 1, "expected K to be one integer");
   if (k) {
-    ctx.check(ctx.symbols().upper_bound(k->front()) >= 0 && ctx.symbols().lower_bound(k->front() - shape[axis]) <= 0,
-              "expected K in [0, " + ctx.symbols().to_string(shape[axis]) + "], found " + ctx.symbols().to_string(k->front()));
+    ctx.check(ctx.symbols().upper_bound(k->front()) >= 0 &&
+                  ctx.symbols().lower_bound(k->front() - shape[axis]) <= 0,
+              "expected K in [0, " + ctx.symbols().to_string(shape[axis]) + "], found " +
+                  ctx.symbols().to_string(k->front()));
   }
   shape[axis] = k ? k->front() : ctx.unknown("k", known_upper(ctx.symbols(), shape[axis]));
   ctx.set_output(0, ctx.dtype(0), shape);
@@ -48,10 +51,14 @@ void infer(InferContext& ctx) {
 
 template <class T>
 bool less(const T& a, const T& b) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(b) ? !std::isnan(a) : a < b;
-  else if constexpr (std::is_arithmetic_v<T>) return a < b;
-  else if constexpr (requires { static_cast<int64_t>(a); }) return static_cast<int64_t>(a) < static_cast<int64_t>(b);
-  else return less(static_cast<float>(a), static_cast<float>(b));
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(b) ? !std::isnan(a) : a < b;
+  else if constexpr (std::is_arithmetic_v<T>)
+    return a < b;
+  else if constexpr (requires { static_cast<int64_t>(a); })
+    return static_cast<int64_t>(a) < static_cast<int64_t>(b);
+  else
+    return less(static_cast<float>(a), static_cast<float>(b));
 }
 
 template <class T>
@@ -73,7 +80,8 @@ void evaluate(EvalContext& ctx) {
   const int64_t axis = ctx.normalize_axis(attributes.axis, data.rank());
   ctx.check(ctx.input(1).size() == 1, "expected K to be one integer");
   const int64_t k = ctx.input(1).to_int64s()[0], count = data.dims()[static_cast<size_t>(axis)];
-  ctx.check(k >= 0 && k <= count, "expected K in [0, " + std::to_string(count) + "], found " + std::to_string(k));
+  ctx.check(k >= 0 && k <= count,
+            "expected K in [0, " + std::to_string(count) + "], found " + std::to_string(k));
   Dims dims = data.dims();
   dims[static_cast<size_t>(axis)] = k;
   Tensor& values = ctx.output(0, data.dtype(), dims);
@@ -115,7 +123,9 @@ std::vector<Sample> samples() {
 void register_op_top_k(OpRegistry& registry) {
   OpDef def;
   def.name = "TopK";
-  def.doc = "The K largest (or smallest) elements along `axis`, best first, and their indices; ties: lower index first.";
+  def.doc =
+      "The K largest (or smallest) elements along `axis`, best first, and their indices; ties: lower index "
+      "first.";
   def.min_inputs = def.max_inputs = 2;
   def.min_outputs = 1;
   def.max_outputs = 2;

@@ -15,7 +15,9 @@ namespace {
 struct TransposeAttributes {
   std::optional<Ints> perm;
   template <class V>
-  void reflect(V& v) { v("perm", perm); }
+  void reflect(V& v) {
+    v("perm", perm);
+  }
 };
 
 /// The permutation for that rank, or nothing where perm is not one.
@@ -38,7 +40,8 @@ void infer(InferContext& ctx) {
                           unknown_shape(ctx, "transposed", static_cast<int64_t>(attributes.perm->size())));
   }
   const auto perm = permutation(attributes, ctx.rank(0));
-  ctx.check(perm.has_value(), "expected perm to be a permutation of the " + std::to_string(ctx.rank(0)) + " dimensions");
+  ctx.check(perm.has_value(),
+            "expected perm to be a permutation of the " + std::to_string(ctx.rank(0)) + " dimensions");
   Shape shape;
   for (int64_t axis : *perm) shape.push_back(ctx.shape(0)[static_cast<size_t>(axis)]);
   ctx.set_output(0, ctx.dtype(0), std::move(shape));
@@ -48,17 +51,12 @@ void infer(InferContext& ctx) {
 void evaluate(EvalContext& ctx) {
   const Tensor& data = ctx.input(0);
   const auto perm = permutation(ctx.attributes_as<TransposeAttributes>(), data.rank());
-  ctx.check(perm.has_value(), "expected perm to be a permutation of the " + std::to_string(data.rank()) + " dimensions");
-  const Dims strides = contiguous_strides(data.dims());
+  ctx.check(perm.has_value(),
+            "expected perm to be a permutation of the " + std::to_string(data.rank()) + " dimensions");
   Dims dims;
-  StridedSide from, to;
-  for (int64_t axis : *perm) {
-    dims.push_back(data.dims()[static_cast<size_t>(axis)]);
-    from.strides.push_back(strides[static_cast<size_t>(axis)]);
-  }
-  to.strides = contiguous_strides(dims);
-  Tensor& out = ctx.output(0, data.dtype(), dims);
-  copy_strided(data.dtype(), dims, data.data(), from, out.data(), to);
+  for (int64_t axis : *perm) dims.push_back(data.dims()[static_cast<size_t>(axis)]);
+  Tensor& out = ctx.output(0, data.dtype(), std::move(dims));
+  copy_permuted(data.dtype(), data.dims(), *perm, data.data(), out.data());
 }
 
 std::vector<Sample> samples() {

@@ -19,7 +19,8 @@ class ShapeSubgraph : public testing::Test {
   Value* constant(Tensor data) { return graph.add_constant(graph.unique_name("c"), std::move(data)); }
   Value* ints(std::vector<int64_t> v) { return constant(Tensor::int64s(v)); }
   Value* scalar(int64_t v) { return constant(Tensor::scalar_int64(v)); }
-  Value* add(const char* op, std::vector<Value*> inputs, std::vector<std::pair<std::string, Attribute>> attributes = {}) {
+  Value* add(const char* op, std::vector<Value*> inputs,
+             std::vector<std::pair<std::string, Attribute>> attributes = {}) {
     Node* node = graph.add_node(op, std::move(inputs));
     for (auto& [name, value] : attributes) node->attributes.set(name, std::move(value));
     Value* out = node->add_output(graph.unique_name(op), Type{});
@@ -30,7 +31,8 @@ class ShapeSubgraph : public testing::Test {
   std::string contents(const Value* v) {
     if (!v->contents) return "none";
     std::string text;
-    for (const Dim& d : *v->contents) text += (text.empty() ? "" : ", ") + graph.symbols().to_string(graph.symbols().resolve(d));
+    for (const Dim& d : *v->contents)
+      text += (text.empty() ? "" : ", ") + graph.symbols().to_string(graph.symbols().resolve(d));
     return text;
   }
   Graph graph;
@@ -43,7 +45,9 @@ TEST_F(ShapeSubgraph, GatherUnsqueezeConcatReshape) {
   Value* shape = add("Shape", {x});
   Value* batch = add("Gather", {shape, scalar(0)});
   Value* time = add("Gather", {shape, scalar(-2)});
-  Value* target = add("Concat", {add("Unsqueeze", {batch, ints({0})}), add("Unsqueeze", {time, ints({0})}), ints({12, 64})}, {kAxis0});
+  Value* target = add(
+      "Concat", {add("Unsqueeze", {batch, ints({0})}), add("Unsqueeze", {time, ints({0})}), ints({12, 64})},
+      {kAxis0});
   EXPECT_EQ(contents(target), "batch, time, 12, 64");
   EXPECT_EQ(type(add("Reshape", {x, target})), "float32[batch,time,12,64]");
 }
@@ -66,7 +70,8 @@ TEST_F(ShapeSubgraph, SliceOfAShapeAndBySymbols) {
   Value* h = add("Slice", {spatial, ints({0}), ints({1})});
   EXPECT_EQ(type(add("Slice", {x, ints({0}), h, ints({2})})), "float32[n,3,h,w]");
   EXPECT_EQ(type(add("Slice", {x, ints({1}), ints({-1}), ints({3})})), "float32[n,3,h,max(0, w - 2)]");
-  EXPECT_EQ(type(add("Slice", {x, ints({-1}), ints({INT64_MIN}), ints({3}), ints({-1})})), "float32[n,3,h,w]");
+  EXPECT_EQ(type(add("Slice", {x, ints({-1}), ints({INT64_MIN}), ints({3}), ints({-1})})),
+            "float32[n,3,h,w]");
 }
 
 TEST_F(ShapeSubgraph, RangeOverASymbolIsAsLongAsIt) {
@@ -80,7 +85,8 @@ TEST_F(ShapeSubgraph, RangeOverASymbolIsAsLongAsIt) {
 
 TEST_F(ShapeSubgraph, FilledTiledSplitAndSizedContents) {
   Value* x = input("x", {"a", "b"});
-  Value* ones = add("ConstantOfShape", {ints({3})}, {{"value", Attribute(Tensor::int64s(std::vector<int64_t>{1}))}});
+  Value* ones =
+      add("ConstantOfShape", {ints({3})}, {{"value", Attribute(Tensor::int64s(std::vector<int64_t>{1}))}});
   EXPECT_EQ(contents(ones), "1, 1, 1");
   EXPECT_EQ(contents(add("Tile", {add("Shape", {x}), ints({2})})), "a, b, a, b");
   Value* pair = add("Concat", {add("Shape", {x}), ones}, {kAxis0});
