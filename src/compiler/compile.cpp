@@ -13,7 +13,7 @@
 #include "device/region.h"
 #include "memory/bind_shapes.h"
 #include "tuning/race.h"
-#include "wootz/version.h"
+#include <wootz/version.h>
 
 namespace wootz {
 namespace {
