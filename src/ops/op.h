@@ -33,8 +33,8 @@ class CanonicalizeContext;
 /// A small problem that exercises the operator: inputs by value, attributes, and the opset it is written in.
 struct Sample {
   std::string label;
-  std::vector<Datum> inputs;      // kNone: left out
-  Attributes attributes;
+  std::vector<Datum> inputs = {}; // kNone: left out
+  Attributes attributes = {};
   int output_count = 1;
 };
 

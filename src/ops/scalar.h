@@ -17,7 +17,7 @@ enum class ScalarOp : uint8_t {
   kCopy,      // a (also Identity)
   kCast,      // a converted to the instruction's dtype, ONNX Cast semantics
   kAdd, kSub, kMul, kDiv, kPow,   // integer kDiv truncates, by zero gives 0 in programs
-  kMod,       // floating point: fmod; integers: sign of b, or of a where alpha is 1
+  kMod,       // sign of b, or of a (fmod) where alpha is 1
   kMin, kMax,           // NaN wins
   kNeg, kAbs, kSign, kSqrt, kReciprocal, kExp, kLog, kSin, kCos, kTan, kAsin, kAcos, kAtan,
   kSinh, kCosh, kTanh, kAsinh, kAcosh, kAtanh, kErf, kFloor, kCeil, kRound,

@@ -12,6 +12,12 @@ namespace {
 double sigmoid(double a) { return a >= 0 ? 1 / (1 + std::exp(-a)) : std::exp(a) / (1 + std::exp(a)); }
 double softplus(double a) { return std::max(a, 0.0) + std::log1p(std::exp(-std::fabs(a))); }
 
+double floor_mod(double a, double b) {
+  const double rest = std::fmod(a, b);
+  if (rest == 0) return std::copysign(0.0, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 /// Operators with one floating-point operand.
 double unary(const ScalarInstruction& f, double a) {
   const double alpha = f.alpha, beta = f.beta;
@@ -79,7 +85,7 @@ double unary(const ScalarInstruction& f, double a) {
     case ScalarOp::kSelu:
       return beta * (a > 0 ? a : alpha * std::expm1(a));
     case ScalarOp::kThresholdedRelu:
-      return a <= alpha ? 0 : a;
+      return a > alpha ? a : 0;
     case ScalarOp::kHardSigmoid:
       return std::isnan(a) ? a : std::min(std::max(alpha * a + beta, 0.0), 1.0);
     case ScalarOp::kHardSwish:
@@ -93,14 +99,14 @@ double unary(const ScalarInstruction& f, double a) {
     case ScalarOp::kGeluTanh:
       return 0.5 * a * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (a + 0.044715 * a * a * a)));
     case ScalarOp::kShrink:
-      return a < -alpha ? a + beta : a > alpha ? a - beta : std::isnan(a) ? a : 0;
+      return a < -alpha ? a + beta : a > alpha ? a - beta : 0;
     default:
       return a;
   }
 }
 
-double binary(ScalarOp op, double a, double b) {
-  switch (op) {
+double binary(const ScalarInstruction& f, double a, double b) {
+  switch (f.op) {
     case ScalarOp::kAdd:
       return a + b;
     case ScalarOp::kSub:
@@ -112,7 +118,7 @@ double binary(ScalarOp op, double a, double b) {
     case ScalarOp::kPow:
       return std::pow(a, b);
     case ScalarOp::kMod:
-      return std::fmod(a, b);
+      return f.alpha != 0 ? std::fmod(a, b) : floor_mod(a, b);
     case ScalarOp::kMin:
       return std::isnan(a) || a < b ? a : b;
     case ScalarOp::kMax:
@@ -192,7 +198,7 @@ T integer(const ScalarInstruction& f, T a, T b) {
     case ScalarOp::kShiftLeft:
       return y > 63 ? 0 : static_cast<T>(x << y);
     case ScalarOp::kShiftRight:
-      return y > 63 ? 0 : static_cast<T>(a >> y);
+      return y > 63 ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> y);
     default:
       return a;
   }
@@ -269,7 +275,7 @@ class Interpreter {
       return {0, compare(f.op, static_cast<uint64_t>(a.integer), static_cast<uint64_t>(b.integer))};
     }
     if (is_float(f.dtype))
-      return {scalar_op_arity(f.op) == 1 ? unary(f, a.real) : binary(f.op, a.real, b.real), 0};
+      return {scalar_op_arity(f.op) == 1 ? unary(f, a.real) : binary(f, a.real, b.real), 0};
     if (!is_natural(f.dtype)) return {0, integer<int64_t>(f, a.integer, b.integer)};
     const auto x = static_cast<uint64_t>(a.integer), y = static_cast<uint64_t>(b.integer);
     return {0, static_cast<int64_t>(integer<uint64_t>(f, x, y))};
@@ -279,7 +285,8 @@ class Interpreter {
   ScalarValue clip(const ScalarInstruction& f, ScalarValue a) const {
     if (is_float(f.dtype)) {
       const double low = f.b >= 0 ? at(f.b).real : f.alpha, high = f.c >= 0 ? at(f.c).real : f.beta;
-      return {binary(ScalarOp::kMin, binary(ScalarOp::kMax, a.real, low), high), 0};
+      const double raised = std::isnan(a.real) || a.real > low ? a.real : low;
+      return {std::isnan(raised) || raised < high ? raised : high, 0};
     }
     const bool natural = is_natural(f.dtype);
     const auto less = [&](int64_t x, int64_t y) {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+struct Parameters {
+  float alpha = 1.0f;
+  template <class V>
+  void reflect(V& v) {
+    v("alpha", alpha);
+  }
+};
+
+void evaluate(EvalContext& c) {
+  const auto p = c.attributes_as<Parameters>();
+  evaluate_unary(c, {.real = [&](double a) { return a < 0 ? p.alpha * std::expm1(a / p.alpha) : a; }});
+}
+
+std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
+
+}  // namespace
+
+void register_op_celu(OpRegistry& registry) {
+  OpDef def = pointwise_op("Celu", "max(0, x) + min(0, alpha (exp(x / alpha) - 1)).", 1, 12);
+  def.attributes = attribute_specs<Parameters>();
+  def.infer = infer_same<kRealTypes>;
+  def.evaluate = evaluate;
+  def.scalar = scalar_form<ScalarOp::kCelu>;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+struct Parameters {
+  float alpha = 1.0f;
+  template <class V>
+  void reflect(V& v) {
+    v("alpha", alpha);
+  }
+};
+
+void evaluate(EvalContext& c) {
+  const auto p = c.attributes_as<Parameters>();
+  evaluate_unary(c, {.real = [&](double a) { return a < 0 ? p.alpha * std::expm1(a) : a; }});
+}
+
+std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
+
+}  // namespace
+
+void register_op_elu(OpRegistry& registry) {
+  OpDef def = pointwise_op("Elu", "x where x >= 0, else alpha (exp(x) - 1).", 1, 1);
+  def.attributes = attribute_specs<Parameters>();
+  def.canonicalize = canonicalize_consumed_inputs;
+  def.infer = infer_same<kRealTypes>;
+  def.evaluate = evaluate;
+  def.scalar = scalar_form<ScalarOp::kElu>;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+struct Parameters {
+  float alpha = 1.67326319217681884765625f;
+  float gamma = 1.05070102214813232421875f;
+  template <class V>
+  void reflect(V& v) {
+    v("alpha", alpha);
+    v("gamma", gamma);
+  }
+};
+
+void evaluate(EvalContext& c) {
+  const auto p = c.attributes_as<Parameters>();
+  evaluate_unary(c, {.real = [&](double a) { return p.gamma * (a > 0 ? a : p.alpha * std::expm1(a)); }});
+}
+
+std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
+
+}  // namespace
+
+void register_op_selu(OpRegistry& registry) {
+  OpDef def = pointwise_op("Selu", "gamma x where x > 0, else gamma alpha (exp(x) - 1).", 1, 1);
+  def.attributes = attribute_specs<Parameters>();
+  def.canonicalize = canonicalize_consumed_inputs;
+  def.infer = infer_same<kRealTypes>;
+  def.evaluate = evaluate;
+  def.scalar = scalar_form<ScalarOp::kSelu>;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/body.h"
+
+#include "ops/contents.h"
+#include "ops/strided_copy.h"
+
+namespace wootz {
+namespace {
+
+constexpr int kMaxWidenings = 4;
+
+/// Forgets what an inference with narrower input types wrote into the body.
+void forget_shapes(Graph& body) {
+  for (const auto& value : body.values()) {
+    if (!value->producer()) continue;
+    value->contents.reset();
+    if (value->type.is_tensor())
+      value->type.shape.reset();
+    else
+      value->type = Type{};
+  }
+  for (const auto& node : body.nodes())
+    for (Graph* inner : node->subgraphs()) forget_shapes(*inner);
+}
+
+void set_input_types(Graph& body, size_t first, const std::vector<Type>& types) {
+  for (size_t i = 0; i < types.size(); ++i) body.inputs()[first + i]->type = types[i];
+}
+
+Type without_shape(Type type) {
+  type.shape.reset();
+  return type;
+}
+
+}  // namespace
+
+Graph& body_of(const Node& node, const char* attribute) {
+  const GraphPtr& body = node.attributes.require<GraphPtr>(attribute);
+  if (!body) throw Error(ErrorKind::kInvalidModel, std::string(attribute) + ": expected a graph, found none");
+  return *body;
+}
+
+Type joined(InferContext& context, const Type& a, const Type& b) {
+  if (a.kind == Type::Kind::kUnknown || b.kind == Type::Kind::kUnknown)
+    return a.kind == Type::Kind::kUnknown ? b : a;
+  context.check(a.kind == b.kind &&
+                    (a.dtype == b.dtype || a.dtype == DType::kUndefined || b.dtype == DType::kUndefined),
+                "expected one type, found " + to_string(a, context.symbols()) + " and " +
+                    to_string(b, context.symbols()));
+  Type type = a;
+  if (type.dtype == DType::kUndefined) type.dtype = b.dtype;
+  if (a.element && b.element)
+    type.element = std::make_shared<const Type>(joined(context, *a.element, *b.element));
+  type.shape.reset();
+  if (!a.shape || !b.shape || a.rank() != b.rank()) return type;
+  Shape shape;
+  SymbolTable& symbols = context.symbols();
+  for (size_t i = 0; i < a.shape->size(); ++i) {
+    const Dim x = symbols.resolve((*a.shape)[i]), y = symbols.resolve((*b.shape)[i]);
+    shape.push_back(x == y ? x : context.unknown("either", known_upper(symbols, symbols.max(x, y))));
+  }
+  type.shape = std::move(shape);
+  return type;
+}
+
+Type seen_from_outside(InferContext& context, const Type& inner, const Type* initial) {
+  Type type = inner;
+  if (type.element)
+    type.element = std::make_shared<const Type>(
+        seen_from_outside(context, *type.element, initial ? initial->element.get() : nullptr));
+  if (!type.shape) return type;
+  const SymbolTable& symbols = context.symbols();
+  for (size_t i = 0; i < type.shape->size(); ++i) {
+    Dim& d = (*type.shape)[i];
+    const bool same =
+        initial && initial->shape && i < initial->shape->size() && symbols.equal((*initial->shape)[i], d);
+    if (!same && symbols.depends_on_unknown(d)) d = context.unknown("body", known_upper(symbols, d));
+  }
+  return type;
+}
+
+std::vector<Type> infer_carried(InferContext& context, Graph& body, size_t first_input, size_t first_output,
+                                std::vector<Type> states) {
+  context.check(body.inputs().size() >= first_input + states.size() &&
+                    body.outputs().size() >= first_output + states.size(),
+                "expected a body with " + std::to_string(states.size()) + " carried values");
+  for (int widening = 0;; ++widening) {
+    if (widening > 0) forget_shapes(body);
+    set_input_types(body, first_input, states);
+    infer_graph(body);
+    bool stable = true;
+    for (size_t i = 0; i < states.size(); ++i) {
+      Type next = joined(context, states[i], body.outputs()[first_output + i]->type);
+      if (next == states[i]) continue;
+      stable = false;
+      states[i] = widening + 1 < kMaxWidenings ? next : without_shape(next);
+    }
+    if (stable || widening > kMaxWidenings) return states;
+  }
+}
+
+std::vector<Datum> run_body(const EvalContext& context, const Graph& body, std::span<const Datum> inputs) {
+  EvaluateOptions options;
+  options.captured = context.captured;
+  return evaluate_graph(body, inputs, options);
+}
+
+Tensor Stacked::stack(const EvalContext& context, const Type& declared, int64_t axis, bool reversed) const {
+  Dims dims;
+  DType dtype = declared.dtype;
+  if (parts_.empty()) {
+    if (declared.shape)
+      for (const Dim& d : *declared.shape) dims.push_back(d.is_constant() ? d.value() : 0);
+  } else {
+    dims = parts_.front().dims();
+    dtype = parts_.front().dtype();
+  }
+  const auto count = static_cast<int64_t>(parts_.size());
+  const int64_t rank = static_cast<int64_t>(dims.size()) + 1;
+  axis = parts_.empty() && !declared.shape ? 0 : context.normalize_axis(axis, rank);
+  const Dims part_dims = dims;
+  dims.insert(dims.begin() + axis, count);
+  Tensor out = Tensor::zeros(dtype, dims);
+  StridedSide to{0, contiguous_strides(dims)};
+  const int64_t step = to.strides[static_cast<size_t>(axis)];
+  to.strides.erase(to.strides.begin() + axis);
+  for (int64_t i = 0; i < count; ++i) {
+    const Tensor& part = parts_[static_cast<size_t>(i)];
+    context.check(part.dims() == part_dims && part.dtype() == dtype,
+                  "expected every iteration to give a tensor of the same dims and element type; iteration " +
+                      std::to_string(i) + " differs from the first");
+    to.offset = (reversed ? count - 1 - i : i) * step;
+    copy_strided(dtype, part_dims, part.data(), {0, contiguous_strides(part_dims)}, out.data(), to);
+  }
+  return out;
+}
+
+}  // namespace wootz

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+void evaluate(EvalContext& c) {
+  evaluate_unary(c, {.real = [](double a) { return std::acos(a); }});
+}
+
+std::vector<Sample> samples() { return unary_samples(kRealTypes, -1, 1); }
+
+}  // namespace
+
+void register_op_acos(OpRegistry& registry) {
+  OpDef def = pointwise_op("Acos", "y = arccos(x); NaN outside [-1, 1].", 1, 7);
+  def.infer = infer_same<kRealTypes>;
+  def.evaluate = evaluate;
+  def.scalar = scalar_form<ScalarOp::kAcos>;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+void evaluate(EvalContext& c) {
+  evaluate_unary(c, {.real = [](double a) { return std::atan(a); }});
+}
+
+std::vector<Sample> samples() { return unary_samples(kRealTypes, -9, 9); }
+
+}  // namespace
+
+void register_op_atan(OpRegistry& registry) {
+  OpDef def = pointwise_op("Atan", "y = arctan(x).", 1, 7);
+  def.infer = infer_same<kRealTypes>;
+  def.evaluate = evaluate;
+  def.scalar = scalar_form<ScalarOp::kAtan>;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// An integer division by zero is an error of the model; the smallest integer divided by -1 stays itself.
+#include "base/error.h"
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+template <class T>
+T divide(T a, T b) {
+  if (b == 0) throw Error(ErrorKind::kInvalidModel, "integer division by zero");
+  if (b == static_cast<T>(-1) && std::is_signed_v<T>) return static_cast<T>(0 - static_cast<uint64_t>(a));
+  return static_cast<T>(a / b);
+}
+
+std::optional<Dim> divide_contents(SymbolTable& symbols, std::span<const Dim> x) {
+  if (x[1].is(0)) return std::nullopt;
+  if (x[0].is_constant() && x[1].is_constant()) return Dim(divide(x[0].value(), x[1].value()));
+  if (auto exact = symbols.divide_exact(x[0], x[1])) return exact;
+  // Truncation is floor_div only where nothing is negative.
+  if (x[1].is_constant() && x[1].value() > 0 && symbols.lower_bound(x[0]) >= 0)
+    return symbols.floor_div(x[0], x[1].value());
+  return std::nullopt;
+}
+
+void infer(InferContext& c) {
+  infer_elementwise(c, kNumberTypes);
+  infer_contents(c, divide_contents);
+}
+
+void evaluate(EvalContext& c) {
+  evaluate_binary(c, {
+                         .real = [](double a, double b) { return a / b; },
+                         .integer = divide<int64_t>,
+                         .natural = divide<uint64_t>,
+                     });
+}
+
+std::vector<Sample> samples() { return binary_samples(kNumberTypes, {-20, 20}, {1, 5}); }
+
+}  // namespace
+
+void register_op_div(OpRegistry& registry) {
+  OpDef def = pointwise_op("Div", "y = a / b; integers truncate toward zero.", 2, 1);
+  def.canonicalize = canonicalize_axis_broadcast;
+  def.infer = infer;
+  def.evaluate = evaluate;
+  def.scalar = scalar_form<ScalarOp::kDiv>;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

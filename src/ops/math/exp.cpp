@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+void evaluate(EvalContext& c) {
+  evaluate_unary(c, {.real = [](double a) { return std::exp(a); }});
+}
+
+std::vector<Sample> samples() { return unary_samples(kRealTypes, -5, 5); }
+
+}  // namespace
+
+void register_op_exp(OpRegistry& registry) {
+  OpDef def = pointwise_op("Exp", "y = e^x.", 1, 1);
+  def.canonicalize = canonicalize_consumed_inputs;
+  def.infer = infer_same<kRealTypes>;
+  def.evaluate = evaluate;
+  def.scalar = scalar_form<ScalarOp::kExp>;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+void infer(InferContext& c) {
+  infer_elementwise(c, kNumberTypes, DType::kBool);
+  infer_contents(c, [](SymbolTable& symbols, std::span<const Dim> x) -> std::optional<Dim> {
+    const int64_t lower = symbols.lower_bound(x[0] - x[1]), upper = symbols.upper_bound(x[0] - x[1]);
+    if (upper < 0) return Dim(1);
+    if (lower >= 0) return Dim(0);
+    return std::nullopt;
+  });
+}
+
+void evaluate(EvalContext& c) {
+  evaluate_compare(c, {
+                          .real = [](double a, double b) { return a < b; },
+                          .integer = [](int64_t a, int64_t b) { return a < b; },
+                          .natural = [](uint64_t a, uint64_t b) { return a < b; },
+                      });
+}
+
+std::vector<Sample> samples() { return binary_samples(kNumberTypes, {-4, 4}, {-4, 4}); }
+
+}  // namespace
+
+void register_op_less(OpRegistry& registry) {
+  OpDef def = pointwise_op("Less", "Whether a < b; false where one is NaN.", 2, 1);
+  def.canonicalize = canonicalize_axis_broadcast;
+  def.infer = infer;
+  def.evaluate = evaluate;
+  def.scalar = scalar_form<ScalarOp::kLess>;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

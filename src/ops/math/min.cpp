@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+void infer(InferContext& c) {
+  infer_elementwise(c, kNumberTypes);
+  infer_contents(c, [](SymbolTable& symbols, std::span<const Dim> x) {
+    Dim result = x[0];
+    for (const Dim& each : x.subspan(1)) result = symbols.min(result, each);
+    return std::optional<Dim>(result);
+  });
+}
+
+void evaluate(EvalContext& c) {
+  evaluate_variadic(c, {.real = [](double a, double b) { return std::isnan(a) || a < b ? a : b; },
+                        .integer = [](int64_t a, int64_t b) { return a < b ? a : b; },
+                        .natural = [](uint64_t a, uint64_t b) { return a < b ? a : b; }});
+}
+
+std::optional<ScalarOp> scalar(const Node& node) {
+  return node.inputs().size() == 1 ? ScalarOp::kCopy : ScalarOp::kMin;
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> list = binary_samples(kNumberTypes, {-9, 9}, {-9, 9});
+  const Datum a = spread_tensor(DType::kFloat32, {2, 3}, -5, 5),
+              b = spread_tensor(DType::kFloat32, {3}, -5, 5, 2),
+              d = spread_tensor(DType::kFloat32, {}, -1, 5, 3);
+  list.push_back({"one input", {a}});
+  list.push_back({"three inputs, broadcast", {b, a, d}});
+  return list;
+}
+
+}  // namespace
+
+void register_op_min(OpRegistry& registry) {
+  OpDef def = pointwise_op("Min", "The element-wise smallest of the inputs; NaN wins.", 1, 1);
+  def.max_inputs = -1;
+  def.canonicalize = canonicalize_consumed_inputs;
+  def.infer = infer;
+  def.evaluate = evaluate;
+  def.scalar = scalar;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

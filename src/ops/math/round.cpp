@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/pointwise.h"
+#include "ops/pointwise_samples.h"
+
+namespace wootz {
+namespace {
+
+void evaluate(EvalContext& c) {
+  evaluate_unary(c, {.real = [](double a) { return std::nearbyint(a); }});
+}
+
+std::vector<Sample> samples() { return unary_samples(kRealTypes, -4.5, 4.5); }
+
+}  // namespace
+
+void register_op_round(OpRegistry& registry) {
+  OpDef def = pointwise_op("Round", "The nearest integer; halves go to the even one.", 1, 11);
+  def.infer = infer_same<kRealTypes>;
+  def.evaluate = evaluate;
+  def.scalar = scalar_form<ScalarOp::kRound>;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

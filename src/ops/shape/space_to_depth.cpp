@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpaceToDepth: moves blocksize x blocksize pixels into channels. DCR: channel = (block, depth), CRD: (depth, block).
+#include "ops/contents.h"
+#include "ops/evaluate.h"
+#include "ops/registry.h"
+#include "ops/sample_tensors.h"
+#include "ops/strided_copy.h"
+
+namespace wootz {
+namespace {
+
+struct SpaceToDepthAttributes {
+  int64_t blocksize = 0;
+  std::string mode = "DCR";   // since opset 28
+  template <class V>
+  void reflect(V& v) {
+    v("blocksize", blocksize);
+    v("mode", mode);
+  }
+};
+
+template <class Context>
+SpaceToDepthAttributes checked(const Context& ctx) {
+  auto a = ctx.template attributes_as<SpaceToDepthAttributes>();
+  ctx.check(a.blocksize > 0 && a.blocksize < (1 << 20), "expected blocksize >= 1, found " + std::to_string(a.blocksize));
+  ctx.check(a.mode == "DCR" || a.mode == "CRD", "expected mode DCR or CRD, found " + a.mode);
+  return a;
+}
+
+void infer(InferContext& ctx) {
+  const int64_t b = checked(ctx).blocksize;
+  ctx.check_rank(0, 4);
+  if (!ctx.has_rank(0)) return ctx.set_output(0, ctx.dtype(0), unknown_shape(ctx, "blocks", 4));
+  const Shape& x = ctx.shape(0);
+  auto blocks = [&](const Dim& d) {
+    ctx.check(!d.is_constant() || d.value() % b == 0, "expected height and width divisible by " + std::to_string(b));
+    return ctx.symbols().floor_div(d, b);
+  };
+  ctx.set_output(0, ctx.dtype(0), {x[0], x[1] * (b * b), blocks(x[2]), blocks(x[3])});
+}
+
+void evaluate(EvalContext& ctx) {
+  const Tensor& x = ctx.input(0);
+  const auto a = checked(ctx);
+  const int64_t b = a.blocksize;
+  ctx.check(x.rank() == 4 && x.dims()[2] % b == 0 && x.dims()[3] % b == 0,
+            "expected rank 4, and height and width divisible by " + std::to_string(b));
+  const int64_t n = x.dims()[0], c = x.dims()[1], h = x.dims()[2] / b, w = x.dims()[3] / b;
+  const Dims dims{n, c * b * b, h, w};
+  checked_count(dims, "SpaceToDepth");
+  Tensor& out = ctx.output(0, x.dtype(), dims);
+  copy_permuted(x.dtype(), {{n, c, h, b, w, b}}, a.mode == "CRD" ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4},
+                x.data(), out.data());
+}
+
+std::vector<Sample> samples() {
+  using namespace sample;
+  const Tensor x = counting(DType::kFloat32, {1, 2, 4, 6});
+  const std::pair<std::string, Attribute> two{"blocksize", int64_t{2}};
+  return {make("DCR", {x}, {two}), make("CRD", {x}, {two, {"mode", std::string("CRD")}}),
+          make("block 1", {x}, {{"blocksize", int64_t{1}}}),
+          make("empty", {counting(DType::kFloat16, {2, 3, 0, 2})}, {two}),
+          make("int8 block 3", {counting(DType::kInt8, {2, 1, 3, 6})}, {{"blocksize", int64_t{3}}})};
+}
+
+}  // namespace
+
+void register_op_space_to_depth(OpRegistry& registry) {
+  OpDef def;
+  def.name = "SpaceToDepth";
+  def.doc = "Moves blocksize x blocksize pixels into channels.";
+  def.min_inputs = def.max_inputs = 1;
+  def.attributes = attribute_specs<SpaceToDepthAttributes>();
+  def.fusion = FusionKind::kMovement;
+  def.infer = infer;
+  def.evaluate = evaluate;
+  def.samples = samples;
+  registry.add(std::move(def));
+}
+
+}  // namespace wootz

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every operator promises, checked on its own samples: inference foretells what the reference gives,
+// with static shapes, with symbolic ones, and with constant operands.
+#include <gtest/gtest.h>
+
+#include "ops/evaluate.h"
+#include "ops/infer.h"
+#include "ops/registry.h"
+
+namespace wootz {
+namespace {
+
+Type type_of(const Datum& datum) {
+  if (datum.kind == Datum::Kind::kTensor)
+    return Type::tensor(datum.tensor.dtype(), Shape(datum.tensor.dims().begin(), datum.tensor.dims().end()));
+  if (datum.kind == Datum::Kind::kSequence)
+    return Type::sequence(datum.elements.empty() ? Type::tensor(datum.element_dtype)
+                                                 : Type::tensor(datum.elements[0].tensor.dtype()));
+  return {};
+}
+
+enum class Operands { kStatic, kSymbolic, kConstant };
+
+/// A graph of the one node. Symbolic: the dims of floating-point and large inputs become symbols, the rest
+/// constants.
+struct OneNode {
+  Graph graph;
+  Node* node = nullptr;
+  Bindings bindings{graph.symbols()};
+  std::vector<Datum> inputs;
+
+  OneNode(const OpDef& def, const Sample& sample, Operands operands) {
+    std::vector<Value*> values;
+    for (size_t i = 0; i < sample.inputs.size(); ++i)
+      values.push_back(add_operand(i, sample.inputs[i], operands));
+    node = graph.add_node(def.domain, def.name, values);
+    node->attributes = sample.attributes;
+    for (auto& [name, attribute] : node->attributes)
+      if (auto* body = std::get_if<GraphPtr>(&attribute))
+        *body = (*body)->clone(graph.shared_symbols(), &graph);
+    for (int i = 0; i < sample.output_count; ++i)
+      graph.add_output(node->add_output("out" + std::to_string(i), Type{}));
+  }
+
+  Value* add_operand(size_t i, const Datum& datum, Operands operands) {
+    if (datum.kind == Datum::Kind::kNone) return nullptr;
+    const std::string name = "in" + std::to_string(i);
+    const bool is_tensor = datum.kind == Datum::Kind::kTensor;
+    const bool is_operand =
+        is_tensor && (is_integer(datum.tensor.dtype()) || datum.tensor.rank() < 2) && i > 0;
+    if (is_tensor && (operands == Operands::kConstant || (operands == Operands::kSymbolic && is_operand)))
+      return graph.add_constant(name, datum.tensor);
+    Type type = type_of(datum);
+    if (is_tensor && operands == Operands::kSymbolic) {
+      for (size_t k = 0; k < type.shape->size(); ++k) {
+        const Dim symbol = graph.symbols().input(name + "_" + std::to_string(k));
+        bindings.bind(symbol.terms()[0].first, datum.tensor.dims()[k]);
+        (*type.shape)[k] = symbol;
+      }
+    }
+    inputs.push_back(datum);
+    return graph.add_input(name, std::move(type));
+  }
+};
+
+void expect_covers(const OneNode& one, const Value& value, const Datum& found, const std::string& what) {
+  if (found.kind != Datum::Kind::kTensor || !value.type.is_tensor()) return;
+  EXPECT_EQ(value.type.dtype, found.tensor.dtype()) << what;
+  if (!value.type.shape) return;
+  ASSERT_EQ(value.type.rank(), found.tensor.rank()) << what;
+  const SymbolTable& symbols = one.graph.symbols();
+  for (size_t k = 0; k < found.tensor.dims().size(); ++k) {
+    const Dim dim = symbols.resolve((*value.type.shape)[k]);
+    const auto number = one.bindings.evaluate(dim);
+    EXPECT_TRUE(number || symbols.depends_on_unknown(dim))
+        << what << " dim " << k << " " << symbols.to_string(dim);
+    EXPECT_EQ(number.value_or(found.tensor.dims()[k]), found.tensor.dims()[k]) << what << " dim " << k;
+    EXPECT_GE(symbols.upper_bound(dim), found.tensor.dims()[k]) << what << " dim " << k;
+  }
+  if (!value.contents) return;
+  const std::vector<int64_t> elements = found.tensor.to_int64s();
+  ASSERT_EQ(value.contents->size(), elements.size()) << what;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const auto number = one.bindings.evaluate(symbols.resolve((*value.contents)[i]));
+    EXPECT_EQ(number.value_or(elements[i]), elements[i]) << what << " element " << i;
+  }
+}
+
+void check(const OpDef& def, const Sample& sample, Operands operands, const char* how) {
+  const std::string what = def.name + ", " + sample.label + ", " + how;
+  SCOPED_TRACE(what);
+  OneNode one(def, sample, operands);
+  try {
+    infer_graph(one.graph);
+    const std::vector<Datum> results = evaluate_graph(one.graph, one.inputs);
+    for (size_t i = 0; i < results.size(); ++i) {
+      ASSERT_NE(results[i].kind, Datum::Kind::kNone) << what << ": no output " << i;
+      expect_covers(one, *one.graph.outputs()[i], results[i], what);
+    }
+  } catch (const Error& error) {
+    FAIL() << what << ": " << error.message();
+  }
+}
+
+class Samples : public testing::TestWithParam<std::string> {};
+
+TEST_P(Samples, InferenceForetellsTheReference) {
+  for (const auto& [key, def] : OpRegistry::global().all()) {
+    if (key.first + "." + key.second != GetParam() || !def.infer || !def.evaluate) continue;
+    for (const Sample& sample : def.samples()) {
+      check(def, sample, Operands::kStatic, "static");
+      check(def, sample, Operands::kConstant, "constant");
+      check(def, sample, Operands::kSymbolic, "symbolic");
+    }
+  }
+}
+
+std::vector<std::string> operators_with_samples() {
+  std::vector<std::string> names;
+  for (const auto& [key, def] : OpRegistry::global().all())
+    if (def.samples) names.push_back(key.first + "." + key.second);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, Samples, testing::ValuesIn(operators_with_samples()),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           for (char& c : name)
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace wootz
