@@ -2,7 +2,11 @@
 #include "compiler/pipeline.h"
 
 #include "ir/verify.h"
+#include "passes/absorb_pads.h"
 #include "passes/eliminate_dead_nodes.h"
+#include "passes/eliminate_reshapes.h"
+#include "passes/eliminate_transposes.h"
+#include "passes/expand_einsum.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_shapes.h"
@@ -10,6 +14,10 @@
 #include "passes/layout/assign_layouts.h"
 #include "passes/merge_duplicate_nodes.h"
 #include "passes/pass_manager.h"
+#include "passes/recognise/recognise_activations.h"
+#include "passes/recognise/recognise_attention.h"
+#include "passes/recognise/recognise_norms.h"
+#include "passes/simplify_algebra.h"
 
 namespace wootz {
 
@@ -17,7 +25,12 @@ std::vector<Phase> pipeline() {
   return {
       // Shapes before rules: rules look at known shapes and constants.
       {"clean", {fold_shapes(), fold_constants()}, true},
-      {"simplify", {fold_batch_norm(), fold_shapes(), fold_constants()}, true},
+      // Norms before fold_batch_norm: it would take their factors and terms for a convolution's. Attention after
+      // eliminate_transposes, that leaves one transpose on each operand.
+      {"simplify",
+       {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(), fold_batch_norm(),
+        eliminate_reshapes(), eliminate_transposes(), recognise_attention(), fold_shapes(), fold_constants()},
+       true},
       // Layouts before fusion: regions do not span layouts.
       {"layout", {assign_layouts()}, false},
       {"fuse", {fuse()}, false},
