@@ -11,8 +11,10 @@
 #include "passes/fold_constants.h"
 #include "passes/fold_shapes.h"
 #include "passes/fuse/fuse.h"
+#include "passes/inline_branches.h"
 #include "passes/layout/assign_layouts.h"
 #include "passes/merge_duplicate_nodes.h"
+#include "passes/own_subgraph_outputs.h"
 #include "passes/pass_manager.h"
 #include "passes/recognise/recognise_activations.h"
 #include "passes/recognise/recognise_attention.h"
@@ -24,12 +26,12 @@ namespace wootz {
 std::vector<Phase> pipeline() {
   return {
       // Shapes before rules: rules look at known shapes and constants.
-      {"clean", {fold_shapes(), fold_constants()}, true},
+      {"clean", {fold_shapes(), fold_constants(), inline_branches()}, true},
       // Norms before fold_batch_norm: it would take their factors and terms for a convolution's. Attention after
       // eliminate_transposes, that leaves one transpose on each operand.
       {"simplify",
        {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(), fold_batch_norm(),
-        eliminate_reshapes(), eliminate_transposes(), recognise_attention(), fold_shapes(), fold_constants()},
+        eliminate_reshapes(), eliminate_transposes(), recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
        true},
       // Layouts before fusion: regions do not span layouts.
       {"layout", {assign_layouts()}, false},
@@ -38,6 +40,7 @@ std::vector<Phase> pipeline() {
 }
 
 void run_pipeline(Graph& graph, PassContext& context, std::string_view first, std::string_view last) {
+  own_subgraph_outputs(graph);
   eliminate_dead_nodes(graph);
   merge_duplicate_nodes(graph);
   bool running = first.empty();

@@ -157,6 +157,21 @@ std::optional<Patch> drop_tile(const Match& m, PassContext& context) {
   return all_equal(m.root->input(1), 1) ? drop_when_same_shape(m, context) : std::nullopt;
 }
 
+std::optional<Patch> plain_gemm(const Match& m, PassContext&) {
+  const Node& gemm = *m.root;
+  const double alpha = gemm.attributes.get<float>("alpha", 1), beta = gemm.attributes.get<float>("beta", 1);
+  const Value *b = gemm.input(1), *c = gemm.input(2);
+  if ((alpha == 1 && beta == 1) || !is_float_value(b) || !b->is_constant() || (c && !c->is_constant())) return std::nullopt;
+  Patch patch;
+  std::vector<PatchOperand> inputs{gemm.input(0), patch.constant(map_elements(*b->constant, [&](double v) { return v * alpha; }))};
+  if (c) inputs.push_back(patch.constant(map_elements(*c->constant, [&](double v) { return v * beta; })));
+  Attributes attributes = gemm.attributes;
+  attributes.erase("alpha");
+  attributes.erase("beta");
+  patch.replace(gemm.output(0), patch.node("Gemm", std::move(inputs), std::move(attributes)));
+  return patch;
+}
+
 bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"identity(x) => x", {"Identity(x)"}, keep_x},
@@ -185,6 +200,7 @@ bool run(Graph& graph, PassContext& context) {
       {"expand(x) => x of that shape", {"Expand(x, s)"}, drop_when_same_shape},
       {"tile(x, 1) => x", {"Tile(x, r)"}, drop_tile},
       {"slice(x) => x whole", {"Slice(x, ..)"}, drop_slice},
+      {"gemm(x, b, c) with factors => gemm(x, alpha b, beta c)", {"Gemm(..)"}, plain_gemm},
       {"pad(x, 0) => x", {"Pad(x, ..)"}, drop_pad},
   });
   return rules.apply(graph, context);
