@@ -177,8 +177,12 @@ bool run(Graph& graph, PassContext& context) {
       {"transpose(transpose(x)) => transpose(x)", {"Transpose(inner:Transpose(x))"}, merge_transposes, true},
       {"transpose of axes of size 1 => reshape", {"Transpose(x)"}, transpose_to_reshape},
   });
-  const bool changed = rules.apply(graph, context);
-  return sink_all(graph, context) || changed;
+  bool changed = rules.apply(graph, context);
+  while (sink_all(graph, context)) {
+    rules.apply(graph, context);
+    changed = true;
+  }
+  return changed;
 }
 
 }  // namespace
