@@ -33,7 +33,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   if (file.fd < 0) fail(path, std::strerror(errno));
   struct stat status {};
   if (::fstat(file.fd, &status) != 0) fail(path, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) fail(path, S_ISDIR(status.st_mode) ? "expected a file, found a folder" : "expected a regular file");
+  if (!S_ISREG(status.st_mode))
+    fail(path, S_ISDIR(status.st_mode) ? "expected a file, found a folder" : "expected a regular file");
   const auto size = static_cast<size_t>(status.st_size);
   const std::byte* data = nullptr;
   if (size > 0) {

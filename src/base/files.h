@@ -8,7 +8,8 @@
 
 namespace wootz {
 
-/// A whole file mapped read-only. Pages are read when they are touched, so opening a large file costs nothing.
+/// A whole file mapped read-only. Pages are read when they are touched, so opening a large file costs
+/// nothing.
 class MappedFile {
  public:
   /// Throws Error(kIo) with path and reason; folders, pipes and devices are refused.

@@ -22,7 +22,9 @@ std::string Digest::hex() const {
   return text;
 }
 
-Digest hash_bytes(std::span<const std::byte> bytes) { return digest_from(XXH3_128bits(bytes.data(), bytes.size())); }
+Digest hash_bytes(std::span<const std::byte> bytes) {
+  return digest_from(XXH3_128bits(bytes.data(), bytes.size()));
+}
 
 struct Hasher::State {
   XXH3_state_t* xxh = XXH3_createState();
@@ -35,7 +37,9 @@ Hasher::Hasher() : state_(std::make_unique<State>()) {
 }
 Hasher::~Hasher() = default;
 
-void Hasher::update(std::span<const std::byte> bytes) { XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size()); }
+void Hasher::update(std::span<const std::byte> bytes) {
+  XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size());
+}
 
 Digest Hasher::digest() const { return digest_from(XXH3_128bits_digest(state_->xxh)); }
 

@@ -51,13 +51,16 @@ std::string_view log_level_name(LogLevel level) {
 void set_log_callback(LogCallback callback, LogLevel most) {
   Sink& s = sink();
   const bool is_set = static_cast<bool>(callback);
-  auto shared = std::make_shared<const LogCallback>(is_set ? std::move(callback) : LogCallback(write_to_stderr));
+  auto shared =
+      std::make_shared<const LogCallback>(is_set ? std::move(callback) : LogCallback(write_to_stderr));
   const std::lock_guard lock(s.mutex);
   s.callback = std::move(shared);
   s.most = is_set ? static_cast<int>(most) : level_from_environment();
 }
 
-bool log_enabled(LogLevel level) { return static_cast<int>(level) <= sink().most.load(std::memory_order_relaxed); }
+bool log_enabled(LogLevel level) {
+  return static_cast<int>(level) <= sink().most.load(std::memory_order_relaxed);
+}
 
 void log(LogLevel level, std::string_view message) noexcept {
   if (!log_enabled(level)) return;

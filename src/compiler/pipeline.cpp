@@ -2,22 +2,37 @@
 #include "compiler/pipeline.h"
 
 #include "ir/verify.h"
+#include "passes/absorb_pads.h"
 #include "passes/eliminate_dead_nodes.h"
+#include "passes/eliminate_reshapes.h"
+#include "passes/eliminate_transposes.h"
+#include "passes/expand_einsum.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_shapes.h"
 #include "passes/fuse/fuse.h"
+#include "passes/inline_branches.h"
 #include "passes/layout/assign_layouts.h"
 #include "passes/merge_duplicate_nodes.h"
+#include "passes/own_subgraph_outputs.h"
 #include "passes/pass_manager.h"
+#include "passes/recognise/recognise_activations.h"
+#include "passes/recognise/recognise_attention.h"
+#include "passes/recognise/recognise_norms.h"
+#include "passes/simplify_algebra.h"
 
 namespace wootz {
 
 std::vector<Phase> pipeline() {
   return {
       // Shapes before rules: rules look at known shapes and constants.
-      {"clean", {fold_shapes(), fold_constants()}, true},
-      {"simplify", {fold_batch_norm(), fold_shapes(), fold_constants()}, true},
+      {"clean", {fold_shapes(), fold_constants(), inline_branches()}, true},
+      // Norms before fold_batch_norm: it would take their factors and terms for a convolution's. Attention after
+      // eliminate_transposes, that leaves one transpose on each operand.
+      {"simplify",
+       {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(), fold_batch_norm(),
+        eliminate_reshapes(), eliminate_transposes(), recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
+       true},
       // Layouts before fusion: regions do not span layouts.
       {"layout", {assign_layouts()}, false},
       {"fuse", {fuse()}, false},
@@ -25,6 +40,7 @@ std::vector<Phase> pipeline() {
 }
 
 void run_pipeline(Graph& graph, PassContext& context, std::string_view first, std::string_view last) {
+  own_subgraph_outputs(graph);
   eliminate_dead_nodes(graph);
   merge_duplicate_nodes(graph);
   bool running = first.empty();

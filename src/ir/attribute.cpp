@@ -7,7 +7,8 @@ namespace wootz {
 
 std::string_view attribute_kind_name(const Attribute& attribute) {
   static constexpr std::array<std::string_view, std::variant_size_v<Attribute>> kNames = {
-      "int", "float", "string", "tensor", "graph", "ints", "floats", "strings", "shape", "type", "tensors", "graphs"};
+      "int",    "float",   "string", "tensor", "graph",   "ints",
+      "floats", "strings", "shape",  "type",   "tensors", "graphs"};
   return kNames[attribute.index()];
 }
 

@@ -16,7 +16,8 @@ std::optional<int64_t> Bindings::affine(const Dim& d) const {
   for (const auto& [id, coefficient] : d.terms()) {
     const std::optional<int64_t> value = known(id);
     int64_t term = 0;
-    if (!value || __builtin_mul_overflow(*value, coefficient, &term) || __builtin_add_overflow(sum, term, &sum))
+    if (!value || __builtin_mul_overflow(*value, coefficient, &term) ||
+        __builtin_add_overflow(sum, term, &sum))
       return std::nullopt;
   }
   return sum;

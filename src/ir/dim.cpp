@@ -13,7 +13,8 @@ using Terms = std::vector<std::pair<SymbolId, int64_t>>;
 constexpr const char* kWhat = "size of a dimension";
 
 /// a + k * b
-Terms merged(std::span<const std::pair<SymbolId, int64_t>> a, std::span<const std::pair<SymbolId, int64_t>> b, int64_t k) {
+Terms merged(std::span<const std::pair<SymbolId, int64_t>> a, std::span<const std::pair<SymbolId, int64_t>> b,
+             int64_t k) {
   Terms out;
   out.reserve(a.size() + b.size());
   size_t i = 0, j = 0;

@@ -12,7 +12,9 @@ namespace {
 
 int64_t floor_quotient(int64_t a, int64_t k) { return a / k - (a % k < 0); }
 
-bool is_plain_symbol(const Dim& d) { return d.constant() == 0 && d.terms().size() == 1 && d.terms()[0].second == 1; }
+bool is_plain_symbol(const Dim& d) {
+  return d.constant() == 0 && d.terms().size() == 1 && d.terms()[0].second == 1;
+}
 
 /// Larger products stay unexpanded, so that no model can make an expression explode.
 constexpr size_t kMaxExpandedTerms = 64;
@@ -20,7 +22,9 @@ constexpr size_t kMaxExpandedTerms = 64;
 }  // namespace
 
 Dim SymbolTable::floor_div(const Dim& unresolved, int64_t k) {
-  if (k <= 0) throw Error(ErrorKind::kInvalidModel, "division of a dimension: expected a divisor > 0, found " + std::to_string(k));
+  if (k <= 0)
+    throw Error(ErrorKind::kInvalidModel,
+                "division of a dimension: expected a divisor > 0, found " + std::to_string(k));
   const Dim a = resolve(unresolved);
   if (k == 1) return a;
   const bool is_bare = is_plain_symbol(a);
@@ -46,10 +50,12 @@ Dim SymbolTable::floor_div(const Dim& unresolved, int64_t k) {
   }
   if (rest.is_constant() || k == 1) return outside + (k == 1 ? rest : Dim(0));
   // floor_div(floor_div(x, m) + c, k) = floor_div(x + c m, m k)
-  if (const auto [id, c] = rest.terms()[0]; rest.terms().size() == 1 && c == 1 && at(id).kind == Symbol::Kind::kFloorDiv) {
+  if (const auto [id, c] = rest.terms()[0];
+      rest.terms().size() == 1 && c == 1 && at(id).kind == Symbol::Kind::kFloorDiv) {
     const int64_t m = at(id).b.value();
     int64_t mk = 0;
-    if (!__builtin_mul_overflow(m, k, &mk)) return outside + floor_div(at(id).a + Dim(rest.constant()) * m, mk);
+    if (!__builtin_mul_overflow(m, k, &mk))
+      return outside + floor_div(at(id).a + Dim(rest.constant()) * m, mk);
   }
   const int64_t lower = lower_bound(rest), upper = upper_bound(rest);
   if (lower != INT64_MIN && upper != INT64_MAX && floor_quotient(lower, k) == floor_quotient(upper, k))
@@ -163,7 +169,8 @@ std::optional<Dim> SymbolTable::divide_exact(const Dim& unresolved_a, const Dim&
   return floor_div(*quotient, content);
 }
 
-/// Long division of polynomials by a divisor whose coefficients have no common factor; nothing where a rest is left.
+/// Long division of polynomials by a divisor whose coefficients have no common factor; nothing where a rest
+/// is left.
 std::optional<Dim> SymbolTable::divide_polynomial(Dim dividend, const Dim& by) {
   if (by.is(1)) return dividend;
   using Term = std::pair<std::vector<SymbolId>, int64_t>;
@@ -171,7 +178,8 @@ std::optional<Dim> SymbolTable::divide_polynomial(Dim dividend, const Dim& by) {
     Term best({}, d.constant());
     for (const auto& [id, c] : d.terms()) {
       std::vector<SymbolId> list = factors(id);
-      const bool wins = list.size() != best.first.size() ? list.size() > best.first.size() : list < best.first;
+      const bool wins =
+          list.size() != best.first.size() ? list.size() > best.first.size() : list < best.first;
       if (wins) best = Term(std::move(list), c);
     }
     return best;
@@ -181,8 +189,10 @@ std::optional<Dim> SymbolTable::divide_polynomial(Dim dividend, const Dim& by) {
   for (size_t step = 0; step < 4 * kMaxExpandedTerms && !dividend.is(0); ++step) {
     const Term next = leading(dividend);
     std::vector<SymbolId> list;
-    std::set_difference(next.first.begin(), next.first.end(), head.first.begin(), head.first.end(), std::back_inserter(list));
-    if (list.size() + head.first.size() != next.first.size() || next.second % head.second != 0) return std::nullopt;
+    std::set_difference(next.first.begin(), next.first.end(), head.first.begin(), head.first.end(),
+                        std::back_inserter(list));
+    if (list.size() + head.first.size() != next.first.size() || next.second % head.second != 0)
+      return std::nullopt;
     const Dim term = monomial(std::move(list)) * (next.second / head.second);
     quotient = quotient + term;
     dividend = dividend - multiply(term, by);

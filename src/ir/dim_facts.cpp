@@ -35,8 +35,8 @@ int64_t floor_quotient(int64_t a, int64_t k) {
 }
 
 Range multiplied(Range a, Range b) {
-  const int64_t ends[] = {mul_saturated(a.lower, b.lower), mul_saturated(a.lower, b.upper), mul_saturated(a.upper, b.lower),
-                          mul_saturated(a.upper, b.upper)};
+  const int64_t ends[] = {mul_saturated(a.lower, b.lower), mul_saturated(a.lower, b.upper),
+                          mul_saturated(a.upper, b.lower), mul_saturated(a.upper, b.upper)};
   return {*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
 }
 
@@ -50,8 +50,8 @@ Range interval(const SymbolTable& table, const Dim& d) {
   return sum;
 }
 
-/// The lower bound of d. Interval arithmetic forgets that floor_div(w, 2) and w move together, so a floor_div is also
-/// tried as its real quotient's end: k * floor_div(a, k) lies in [a - (k - 1), a].
+/// The lower bound of d. Interval arithmetic forgets that floor_div(w, 2) and w move together, so a floor_div
+/// is also tried as its real quotient's end: k * floor_div(a, k) lies in [a - (k - 1), a].
 int64_t lower_end(const SymbolTable& table, const Dim& d, int depth) {
   constexpr int64_t kSmall = 1 << 20;  // keeps the products below within 64 bits
   int64_t best = interval(table, d).lower;

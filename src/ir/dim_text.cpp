@@ -11,7 +11,8 @@
 namespace wootz {
 namespace {
 
-/// Deeper definitions print as `#id`, which parses in the same table only: text stays short whatever the model.
+/// Deeper definitions print as `#id`, which parses in the same table only: text stays short whatever the
+/// model.
 constexpr int kMaxPrintedDepth = 8;
 constexpr int kMaxParsedDepth = 100;
 
@@ -35,13 +36,15 @@ std::string SymbolTable::symbol_text(SymbolId id, int depth) const {
     return text;
   };
   const auto call = [&](const char* function) {
-    return std::string(function) + "(" + joined_in_order({dim_text(s.a, depth + 1), dim_text(s.b, depth + 1)}, ", ") + ")";
+    return std::string(function) + "(" +
+           joined_in_order({dim_text(s.a, depth + 1), dim_text(s.b, depth + 1)}, ", ") + ")";
   };
   if (s.kind == Symbol::Kind::kInput) return name_text(s.name);
   if (s.kind == Symbol::Kind::kUnknown) return "?" + name_text(s.name);
   if (depth > kMaxPrintedDepth) return "#" + std::to_string(id);
   switch (s.kind) {
-    case Symbol::Kind::kFloorDiv: return "floor_div(" + dim_text(s.a, depth + 1) + ", " + std::to_string(s.b.value()) + ")";
+    case Symbol::Kind::kFloorDiv:
+      return "floor_div(" + dim_text(s.a, depth + 1) + ", " + std::to_string(s.b.value()) + ")";
     case Symbol::Kind::kMin: return call("min");
     case Symbol::Kind::kMax: return call("max");
     default: break;
@@ -60,10 +63,14 @@ std::string SymbolTable::dim_text(const Dim& d, int depth) const {
   const auto append = [&](int64_t coefficient, const std::string& symbol) {
     const bool negative = coefficient < 0;
     text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
-    const uint64_t magnitude = negative ? 0 - static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
-    if (symbol.empty()) text += std::to_string(magnitude);
-    else if (magnitude == 1) text += symbol;
-    else text += std::to_string(magnitude) + "*" + symbol;
+    const uint64_t magnitude =
+        negative ? 0 - static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
+    if (symbol.empty())
+      text += std::to_string(magnitude);
+    else if (magnitude == 1)
+      text += symbol;
+    else
+      text += std::to_string(magnitude) + "*" + symbol;
   };
   std::vector<std::pair<std::string, int64_t>> terms;
   for (const auto& [id, coefficient] : d.terms()) terms.emplace_back(symbol_text(id, depth), coefficient);
@@ -88,7 +95,8 @@ class DimParser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::kInvalidArgument, "dimension '" + std::string(text_) + "', column " + std::to_string(at_ + 1) + ": " + what);
+    throw Error(ErrorKind::kInvalidArgument,
+                "dimension '" + std::string(text_) + "', column " + std::to_string(at_ + 1) + ": " + what);
   }
   void skip_space() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -108,9 +116,12 @@ class DimParser {
     const bool negative = take('-');
     Dim d = term(depth, negative);
     while (true) {
-      if (take('+')) d = d + term(depth, false);
-      else if (take('-')) d = d + term(depth, true);
-      else return d;
+      if (take('+'))
+        d = d + term(depth, false);
+      else if (take('-'))
+        d = d + term(depth, true);
+      else
+        return d;
     }
   }
 

@@ -11,10 +11,10 @@ struct Format {
   int exponent_bits;
   int mantissa_bits;
   int bias;
-  unsigned max_finite;   // bits of the largest finite magnitude
-  unsigned overflow;     // bits of what a larger magnitude becomes without saturation
-  unsigned nan;          // bits of NaN, without the sign
-  bool unsigned_zero;    // fnuz: no -0; its pattern is the only NaN
+  unsigned max_finite;  // bits of the largest finite magnitude
+  unsigned overflow;    // bits of what a larger magnitude becomes without saturation
+  unsigned nan;         // bits of NaN, without the sign
+  bool unsigned_zero;   // fnuz: no -0; its pattern is the only NaN
 
   int sign_shift() const { return exponent_bits + mantissa_bits; }
 };
@@ -32,7 +32,9 @@ const Format& small_format(DType dtype) {
     case DType::kFloat8E4M3FNUZ: return kE4M3Fnuz;
     case DType::kFloat8E5M2: return kE5M2;
     case DType::kFloat8E5M2FNUZ: return kE5M2Fnuz;
-    default: throw Error(ErrorKind::kInternal, "expected a float8 or float4 type, found " + std::string(dtype_name(dtype)));
+    default:
+      throw Error(ErrorKind::kInternal,
+                  "expected a float8 or float4 type, found " + std::string(dtype_name(dtype)));
   }
 }
 
@@ -43,7 +45,8 @@ unsigned round_magnitude(const Format& f, double magnitude) {
   const int exponent = std::max(std::ilogb(magnitude), min_exponent);
   if (exponent > f.bias + 1) return f.overflow + 1u;  // far outside: the shift below would not fit
   // Scaling by a power of two is exact; the only rounding is the one asked for.
-  const auto significand = static_cast<unsigned>(std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - exponent)));
+  const auto significand =
+      static_cast<unsigned>(std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - exponent)));
   return (static_cast<unsigned>(exponent - min_exponent) << f.mantissa_bits) + significand;
 }
 
@@ -73,8 +76,8 @@ double decode(const Format& f, unsigned bits) {
 
 constexpr float kFloat4Magnitudes[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
 
-/// float4e2m1 has neither infinity nor NaN: what is larger becomes 6. For NaN the standard says nothing; -0 is what
-/// ONNX's own test cases expect.
+/// float4e2m1 has neither infinity nor NaN: what is larger becomes 6. For NaN the standard says nothing; -0
+/// is what ONNX's own test cases expect.
 uint8_t float4_from_float(float value) {
   if (std::isnan(value)) return 8;
   static constexpr Format kE2M1 = {2, 1, 1, 7, 7, 7, false};
@@ -133,17 +136,21 @@ uint8_t float8e8m0_from_float(float value, E8M0Rounding rounding, bool saturate)
   // Subnormal floats lie below 2^-126: the two smallest scales are 2^-127 (code 0) and 2^-126 (code 1).
   if (exponent == 0) {
     if (bits < 0x400000 && !saturate) return kNan;
-    const bool up = rounding == E8M0Rounding::kUp ? bits > 0x400000 : rounding == E8M0Rounding::kNearest && bits >= 0x600000;
+    const bool up = rounding == E8M0Rounding::kUp ? bits > 0x400000
+                                                  : rounding == E8M0Rounding::kNearest && bits >= 0x600000;
     return up ? 1 : 0;
   }
-  if (rounding == E8M0Rounding::kUp ? mantissa != 0 : rounding == E8M0Rounding::kNearest && mantissa >= 0x400000) ++exponent;
+  if (rounding == E8M0Rounding::kUp ? mantissa != 0
+                                    : rounding == E8M0Rounding::kNearest && mantissa >= 0x400000)
+    ++exponent;
   if (exponent > 0xfe) return saturate ? 0xfe : kNan;
   return static_cast<uint8_t>(exponent);
 }
 
 float float_from_small(DType dtype, uint8_t bits) {
   if (dtype == DType::kFloat8E8M0) return bits == 0xff ? NAN : std::ldexp(1.0f, bits - 127);
-  if (dtype == DType::kFloat4E2M1) return bits & 8 ? -kFloat4Magnitudes[bits & 7] : kFloat4Magnitudes[bits & 7];
+  if (dtype == DType::kFloat4E2M1)
+    return bits & 8 ? -kFloat4Magnitudes[bits & 7] : kFloat4Magnitudes[bits & 7];
   return static_cast<float>(decode(small_format(dtype), bits));
 }
 

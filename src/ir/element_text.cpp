@@ -28,8 +28,10 @@ bool number_from(std::string_view text, T& value) {
 /// The element's bits as an unsigned integer of its width.
 template <class T>
 auto bits_of(const T& value) {
-  if constexpr (requires { value.bits; }) return value.bits;
-  else return std::bit_cast<std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>(value);
+  if constexpr (requires { value.bits; })
+    return value.bits;
+  else
+    return std::bit_cast<std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>(value);
 }
 
 template <class T>
@@ -44,15 +46,21 @@ bool from_bits_text(std::string_view text, T& value) {
   decltype(bits_of(value)) bits = 0;
   const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
   if (error != std::errc() || end != text.data() + text.size()) return false;
-  if constexpr (requires { value.bits; }) value.bits = bits;
-  else value = std::bit_cast<T>(bits);
+  if constexpr (requires { value.bits; })
+    value.bits = bits;
+  else
+    value = std::bit_cast<T>(bits);
   return true;
 }
 
 template <class T>
-constexpr bool is_small_float = requires(T t) { t.bits; };
+constexpr bool is_small_float = requires(T t) {
+  t.bits;
+};
 template <class T>
-constexpr bool is_small_int = requires(T t) { t.value; };
+constexpr bool is_small_int = requires(T t) {
+  t.value;
+};
 
 template <class T>
 bool parse(std::string_view text, T& value) {
@@ -90,8 +98,10 @@ std::string print(const T& value) {
     return number_text(static_cast<int64_t>(value));
   } else {
     std::string text;
-    if constexpr (is_small_float<T>) text = number_text(static_cast<float>(value));
-    else text = number_text(value);
+    if constexpr (is_small_float<T>)
+      text = number_text(static_cast<float>(value));
+    else
+      text = number_text(value);
     T again{};
     const bool same = parse(text, again) && bits_of(again) == bits_of(value);
     return same ? text : bits_text(value);

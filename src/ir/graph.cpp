@@ -35,7 +35,8 @@ Value* Graph::add_constant(std::string value_name, Tensor data) {
   return value;
 }
 
-Value* Graph::add_symbolic_constant(std::string value_name, DType dtype, std::vector<Dim> contents, bool scalar) {
+Value* Graph::add_symbolic_constant(std::string value_name, DType dtype, std::vector<Dim> contents,
+                                    bool scalar) {
   WOOTZ_ASSERT(!scalar || contents.size() == 1);
   Shape shape;
   if (!scalar) shape.emplace_back(static_cast<int64_t>(contents.size()));
@@ -97,7 +98,8 @@ std::string Graph::unique_name(std::string_view hint) const {
   for (const auto& value : values_)
     if (value->name.starts_with(hint)) taken.insert(value->name);
   std::string candidate(hint);
-  for (int i = 1; candidate.empty() || taken.contains(candidate); ++i) candidate = std::string(hint) + "_" + std::to_string(i);
+  for (int i = 1; candidate.empty() || taken.contains(candidate); ++i)
+    candidate = std::string(hint) + "_" + std::to_string(i);
   return candidate;
 }
 

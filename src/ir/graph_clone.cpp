@@ -24,8 +24,8 @@ Attribute cloned(const Attribute& attribute, Graph& parent, const OuterMap& oute
 
 }  // namespace
 
-std::shared_ptr<Graph> Graph::clone(std::shared_ptr<SymbolTable> symbols, Graph* parent, const OuterMap& outer,
-                                    ValueMap* value_map) const {
+std::shared_ptr<Graph> Graph::clone(std::shared_ptr<SymbolTable> symbols, Graph* parent,
+                                    const OuterMap& outer, ValueMap* value_map) const {
   auto copy = std::make_shared<Graph>(std::move(symbols), parent);
   copy->name = name;
   std::map<const Value*, Value*> mapped;
@@ -53,7 +53,8 @@ std::shared_ptr<Graph> Graph::clone(std::shared_ptr<SymbolTable> symbols, Graph*
     twin->name = node->name;
     twin->origins = node->origins;
     for (size_t i = 0; i < node->outputs().size(); ++i) twin->adopt_output(i, map(node->outputs()[i]));
-    for (const auto& [key, attribute] : node->attributes) twin->attributes.set(key, cloned(attribute, *copy, map, value_map));
+    for (const auto& [key, attribute] : node->attributes)
+      twin->attributes.set(key, cloned(attribute, *copy, map, value_map));
   }
   for (Value* output : outputs_) copy->add_output(map(output));
   return copy;

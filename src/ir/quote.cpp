@@ -30,7 +30,8 @@ std::optional<std::string> take_quoted(std::string_view text, size_t& at) {
     if (text[i] == 'n') {
       out += '\n';
     } else if (text[i] == 'x') {
-      if (i + 2 >= text.size() || hex_digit(text[i + 1]) < 0 || hex_digit(text[i + 2]) < 0) return std::nullopt;
+      if (i + 2 >= text.size() || hex_digit(text[i + 1]) < 0 || hex_digit(text[i + 2]) < 0)
+        return std::nullopt;
       out += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
       i += 2;
     } else if (text[i] == '"' || text[i] == '\\') {
@@ -49,7 +50,8 @@ bool is_plain_name(std::string_view name) {
 }
 
 bool is_plain_value_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return is_name_char(c) || c == '/'; });
+  return !name.empty() &&
+         std::all_of(name.begin(), name.end(), [](char c) { return is_name_char(c) || c == '/'; });
 }
 
 std::string quoted(std::string_view text) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names, definitions and replacements of symbols. Arithmetic is in dim_arithmetic.cpp, facts in dim_facts.cpp.
+// Names, definitions and replacements of symbols. Arithmetic is in dim_arithmetic.cpp, facts in
+// dim_facts.cpp.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -11,7 +12,8 @@
 namespace wootz {
 
 Dim SymbolTable::input(std::string_view name) {
-  if (auto it = inputs_by_name_.find(name); it != inputs_by_name_.end()) return resolve(Dim::symbol(it->second));
+  if (auto it = inputs_by_name_.find(name); it != inputs_by_name_.end())
+    return resolve(Dim::symbol(it->second));
   Symbol symbol;
   symbol.name = std::string(name);
   return Dim::symbol(add(std::move(symbol)));
@@ -40,7 +42,8 @@ SymbolId SymbolTable::add(Symbol symbol) {
                                                      std::to_string(term.first) + ", expected an older one");
   const bool is_free = symbol.kind == Symbol::Kind::kInput || symbol.kind == Symbol::Kind::kUnknown;
   if (symbol.kind == Symbol::Kind::kFloorDiv && !(symbol.b.is_constant() && symbol.b.value() > 0))
-    throw Error(ErrorKind::kInvalidArgument, "symbol " + std::to_string(id) + ": expected a division by a constant > 0");
+    throw Error(ErrorKind::kInvalidArgument,
+                "symbol " + std::to_string(id) + ": expected a division by a constant > 0");
   if (is_free)
     (symbol.kind == Symbol::Kind::kInput ? inputs_by_name_ : unknowns_by_name_).emplace(symbol.name, id);
   else
@@ -51,7 +54,8 @@ SymbolId SymbolTable::add(Symbol symbol) {
 }
 
 Dim SymbolTable::intern(Symbol::Kind kind, Dim a, Dim b) {
-  if (auto it = by_definition_.find(Definition(kind, a, b)); it != by_definition_.end()) return Dim::symbol(it->second);
+  if (auto it = by_definition_.find(Definition(kind, a, b)); it != by_definition_.end())
+    return Dim::symbol(it->second);
   Symbol symbol;
   symbol.kind = kind;
   symbol.a = std::move(a);
@@ -125,7 +129,8 @@ bool SymbolTable::equate(const Dim& a, const Dim& b) {
     }
   }
   const std::pair<Dim, Dim> equality(resolve(a), resolve(b));
-  if (std::find(equalities_.begin(), equalities_.end(), equality) == equalities_.end()) equalities_.push_back(equality);
+  if (std::find(equalities_.begin(), equalities_.end(), equality) == equalities_.end())
+    equalities_.push_back(equality);
   return true;
 }
 
@@ -148,14 +153,18 @@ void SymbolTable::replace(SymbolId id, const Dim& by) {
     if (heir.kind == Symbol::Kind::kInput || heir.kind == Symbol::Kind::kUnknown) {
       heir.lower = std::max(heir.lower, old.lower - by.constant());
       if (old.upper != INT64_MAX) heir.upper = std::min(heir.upper, old.upper - by.constant());
-      if (by.constant() == 0) heir.divisor = checked_mul(heir.divisor / std::gcd(heir.divisor, old.divisor), old.divisor, "divisor");
+      if (by.constant() == 0)
+        heir.divisor =
+            checked_mul(heir.divisor / std::gcd(heir.divisor, old.divisor), old.divisor, "divisor");
     }
   }
   // Operands are older than what they define, so one pass in order of age reaches everything.
   for (size_t i = 0; i < symbols_.size(); ++i) {
     const auto derived = static_cast<SymbolId>(i);
     const Symbol symbol = symbols_[i];
-    if (symbol.kind == Symbol::Kind::kInput || symbol.kind == Symbol::Kind::kUnknown || replaced_.contains(derived)) continue;
+    if (symbol.kind == Symbol::Kind::kInput || symbol.kind == Symbol::Kind::kUnknown ||
+        replaced_.contains(derived))
+      continue;
     if (resolve(symbol.a) == symbol.a && resolve(symbol.b) == symbol.b) {
       derive_facts(derived);
       continue;

@@ -17,7 +17,8 @@ constexpr size_t kAlignment = 64;
 [[noreturn]] void throw_out_of_memory(DType dtype, std::span<const int64_t> dims) {
   std::string shape;
   for (int64_t d : dims) shape += (shape.empty() ? "" : ",") + std::to_string(d);
-  throw Error(ErrorKind::kOutOfMemory, "no memory for a tensor " + std::string(dtype_name(dtype)) + "[" + shape + "]");
+  throw Error(ErrorKind::kOutOfMemory,
+              "no memory for a tensor " + std::string(dtype_name(dtype)) + "[" + shape + "]");
 }
 
 void* allocate_zeroed(size_t bytes) {
@@ -121,7 +122,8 @@ Tensor Tensor::clone() const {
 
 std::vector<int64_t> Tensor::to_int64s() const {
   if (!is_integer(dtype_) && dtype_ != DType::kBool)
-    throw Error(ErrorKind::kInvalidModel, "expected a tensor of integers, found " + std::string(dtype_name(dtype_)));
+    throw Error(ErrorKind::kInvalidModel,
+                "expected a tensor of integers, found " + std::string(dtype_name(dtype_)));
   std::vector<int64_t> out(static_cast<size_t>(size()));
   visit_numeric(dtype_, [&]<class T>(T) {
     if constexpr (!std::is_floating_point_v<T> && std::is_constructible_v<int64_t, T>)
@@ -141,7 +143,8 @@ std::vector<double> Tensor::to_doubles() const {
 bool Tensor::same_bits(const Tensor& other) const {
   if (dtype_ != other.dtype_ || dims_ != other.dims_) return false;
   if (!is_defined() || size() == 0 || data_ == other.data_) return true;
-  if (dtype_ == DType::kString) return std::equal(as<std::string>(), as<std::string>() + size(), other.as<std::string>());
+  if (dtype_ == DType::kString)
+    return std::equal(as<std::string>(), as<std::string>() + size(), other.as<std::string>());
   return std::memcmp(data_, other.data_, size_bytes()) == 0;
 }
 

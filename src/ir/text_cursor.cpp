@@ -21,17 +21,20 @@ void TextCursor::fail(const std::string& what) const {
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const size_t start = before.find_last_of('\n') + 1;  // 0 on the first line
   const std::string_view rest = text_.substr(at_, 20);
-  throw Error(ErrorKind::kInvalidArgument,
-              "graph text, line " + std::to_string(line) + ", column " + std::to_string(at_ - start + 1) + ": " + what +
-                  ", found '" + std::string(rest.substr(0, rest.find('\n'))) + "'");
+  throw Error(ErrorKind::kInvalidArgument, "graph text, line " + std::to_string(line) + ", column " +
+                                               std::to_string(at_ - start + 1) + ": " + what + ", found '" +
+                                               std::string(rest.substr(0, rest.find('\n'))) + "'");
 }
 
 void TextCursor::skip() {
   while (at_ < text_.size()) {
     const char c = text_[at_];
-    if (c == ';') at_ = std::min(text_.find('\n', at_), text_.size());
-    else if (c == ' ' || c == '\n' || c == '\t' || c == '\r') ++at_;
-    else return;
+    if (c == ';')
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    else if (c == ' ' || c == '\n' || c == '\t' || c == '\r')
+      ++at_;
+    else
+      return;
   }
 }
 
@@ -53,7 +56,8 @@ bool TextCursor::take_word(std::string_view word) {
   const size_t start = at_;
   skip();
   const std::string_view rest = text_.substr(at_);
-  const bool is_here = rest.starts_with(word) && (rest.size() == word.size() || !is_word_char(rest[word.size()]));
+  const bool is_here =
+      rest.starts_with(word) && (rest.size() == word.size() || !is_word_char(rest[word.size()]));
   at_ = is_here ? at_ + word.size() : start;
   return is_here;
 }

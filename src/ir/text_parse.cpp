@@ -163,12 +163,15 @@ Type Parser::type(int depth) {
 }
 
 void Parser::element(Tensor& tensor, size_t i) {
-  const std::string owned = tensor.dtype() == DType::kString ? cursor_.name("a quoted string") : std::string(cursor_.number());
-  if (!element_from_text(tensor, i, owned)) cursor_.fail("'" + owned + "' is no " + std::string(dtype_name(tensor.dtype())));
+  const std::string owned =
+      tensor.dtype() == DType::kString ? cursor_.name("a quoted string") : std::string(cursor_.number());
+  if (!element_from_text(tensor, i, owned))
+    cursor_.fail("'" + owned + "' is no " + std::string(dtype_name(tensor.dtype())));
 }
 
 Tensor Parser::data(DType dtype, Dims dims) {
-  if (cursor_.peek() == '@') cursor_.fail("the text does not hold the data of this constant; expected values or 'splat'");
+  if (cursor_.peek() == '@')
+    cursor_.fail("the text does not hold the data of this constant; expected values or 'splat'");
   Tensor tensor = Tensor::zeros(dtype, std::move(dims));
   const auto count = static_cast<size_t>(tensor.size());
   if (cursor_.take_word("splat")) {
@@ -176,8 +179,10 @@ Tensor Parser::data(DType dtype, Dims dims) {
     element(one, 0);
     const size_t width = dtype_size(dtype);
     for (size_t i = 0; i < count; ++i) {
-      if (dtype == DType::kString) tensor.as<std::string>()[i] = *one.as<std::string>();
-      else std::copy_n(one.as<char>(), width, tensor.as<char>() + i * width);
+      if (dtype == DType::kString)
+        tensor.as<std::string>()[i] = *one.as<std::string>();
+      else
+        std::copy_n(one.as<char>(), width, tensor.as<char>() + i * width);
     }
     return tensor;
   }
@@ -258,7 +263,7 @@ Attribute Parser::worded_attribute(Graph& graph) {
   if (cursor_.take_word("type")) return type();
   for (const char* kind : {"ints", "floats", "strings"}) {
     if (!cursor_.take_word(kind)) continue;
-    const Attribute items = list();
+    Attribute items = list();
     if (attribute_kind_name(items) == kind) return items;
     if (!std::holds_alternative<Ints>(items)) cursor_.fail(std::string("expected ") + kind);
     const auto& found = std::get<Ints>(items);
@@ -342,8 +347,10 @@ void Parser::constant(Graph& graph, const Declared& declared) {
   }
   Shape contents = dims();
   if (dims_of_type.size() > 1 || element_count(dims_of_type) != static_cast<int64_t>(contents.size()))
-    cursor_.fail("%" + declared.label + ": expected as many expressions as the type has elements, rank 0 or 1");
-  define(declared, graph.add_symbolic_constant(declared.name, declared.type.dtype, std::move(contents), dims_of_type.empty()));
+    cursor_.fail("%" + declared.label +
+                 ": expected as many expressions as the type has elements, rank 0 or 1");
+  define(declared, graph.add_symbolic_constant(declared.name, declared.type.dtype, std::move(contents),
+                                               dims_of_type.empty()));
 }
 
 void Parser::node(Graph& graph, const std::vector<Declared>& outputs) {

@@ -12,7 +12,9 @@
 namespace wootz {
 namespace {
 
-std::string name_text(std::string_view name) { return is_plain_name(name) ? std::string(name) : quoted(name); }
+std::string name_text(std::string_view name) {
+  return is_plain_name(name) ? std::string(name) : quoted(name);
+}
 
 template <class List, class F>
 std::string joined(const List& list, const char* separator, F&& f) {
@@ -44,8 +46,8 @@ class Printer {
   std::string dims_text(const Shape& dims) const {
     return "[" + joined(dims, ", ", [&](const Dim& d) { return symbols_.to_string(d); }) + "]";
   }
-  void print_unproduced_reads(const Graph& graph, const Node& node, const std::string& margin, std::set<const Value*>& done,
-                              std::string& out);
+  void print_unproduced_reads(const Graph& graph, const Node& node, const std::string& margin,
+                              std::set<const Value*>& done, std::string& out);
 
   const SymbolTable& symbols_;
   const TextOptions& options_;
@@ -61,7 +63,9 @@ std::string Printer::label(const Value* value) {
   if (!options_.names) {
     text = "%" + std::to_string(next_number_++);
   } else {
-    const std::string base = value->name.empty() ? "%" : "%" + (is_plain_value_name(value->name) ? value->name : quoted(value->name));
+    const std::string base =
+        value->name.empty() ? "%"
+                            : "%" + (is_plain_value_name(value->name) ? value->name : quoted(value->name));
     text = base;
     for (int i = 1; text == "%" || taken_.contains(text); ++i) text = base + "~" + std::to_string(i);
     taken_.insert(text);
@@ -72,7 +76,8 @@ std::string Printer::label(const Value* value) {
 std::string Printer::typed(const Value& value) {
   std::string text = label(&value);
   const bool has_contents = value.contents && !value.is_symbolic_constant();
-  if (value.type.kind == Type::Kind::kUnknown && value.layout == Layout::kRowMajor && !has_contents) return text;
+  if (value.type.kind == Type::Kind::kUnknown && value.layout == Layout::kRowMajor && !has_contents)
+    return text;
   text += ": " + to_string(value.type, symbols_);
   if (value.layout == Layout::kChannelsLast) text += " channels_last";
   if (has_contents) text += " contents " + dims_text(*value.contents);
@@ -112,7 +117,9 @@ std::string Printer::constant_line(const Value& value) {
 }
 
 std::string Printer::attribute_text(const Attribute& attribute, int indent) {
-  const auto graph_text = [&](const GraphPtr& g) { return g ? graph(*g, indent) : std::string("graph none"); };
+  const auto graph_text = [&](const GraphPtr& g) {
+    return g ? graph(*g, indent) : std::string("graph none");
+  };
   const auto list = [](const char* kind, const auto& items, auto&& f) {
     return items.empty() ? std::string(kind) + " []" : "[" + joined(items, ",", f) + "]";
   };
@@ -125,7 +132,9 @@ std::string Printer::attribute_text(const Attribute& attribute, int indent) {
     std::string operator()(const std::string& v) { return quoted(v); }
     std::string operator()(const Tensor& v) { return p.tensor_text(v); }
     std::string operator()(const GraphPtr& v) { return graph_of(v); }
-    std::string operator()(const Ints& v) { return list_of("ints", v, [](int64_t i) { return std::to_string(i); }); }
+    std::string operator()(const Ints& v) {
+      return list_of("ints", v, [](int64_t i) { return std::to_string(i); });
+    }
     std::string operator()(const Floats& v) { return list_of("floats", v, float_text); }
     std::string operator()(const Strings& v) { return list_of("strings", v, quoted); }
     std::string operator()(const Shape& v) { return "shape " + p.dims_text(v); }
@@ -133,20 +142,27 @@ std::string Printer::attribute_text(const Attribute& attribute, int indent) {
     std::string operator()(const std::vector<Tensor>& v) {
       return "tensors [" + joined(v, ", ", [&](const Tensor& t) { return p.tensor_text(t); }) + "]";
     }
-    std::string operator()(const std::vector<GraphPtr>& v) { return "graphs [" + joined(v, ", ", graph_of) + "]"; }
+    std::string operator()(const std::vector<GraphPtr>& v) {
+      return "graphs [" + joined(v, ", ", graph_of) + "]";
+    }
   };
   return std::visit(Visitor{*this, graph_text, list}, attribute);
 }
 
 std::string Printer::node_line(const Node& node, int indent) {
-  std::string text = joined(node.outputs(), ", ", [&](const Value* v) { return v ? typed(*v) : std::string("_"); });
+  std::string text =
+      joined(node.outputs(), ", ", [&](const Value* v) { return v ? typed(*v) : std::string("_"); });
   if (!text.empty()) text += " = ";
   if (!node.domain.empty()) text += name_text(node.domain) + "::";
-  text += name_text(node.op) + "(" + joined(node.inputs(), ", ", [&](const Value* v) { return label(v); }) + ")";
+  text +=
+      name_text(node.op) + "(" + joined(node.inputs(), ", ", [&](const Value* v) { return label(v); }) + ")";
   if (node.attributes.size() > 0) {
-    text += " {" + joined(node.attributes, ", ", [&](const auto& item) {
-      return name_text(item.first) + "=" + attribute_text(item.second, indent);
-    }) + "}";
+    text += " {" +
+            joined(node.attributes, ", ",
+                   [&](const auto& item) {
+                     return name_text(item.first) + "=" + attribute_text(item.second, indent);
+                   }) +
+            "}";
   }
   if (!node.name.empty() && options_.names) text += " named " + name_text(node.name);
   if (!node.origins.empty() && options_.origins) text += " ; from " + joined(node.origins, ", ", name_text);
@@ -154,8 +170,8 @@ std::string Printer::node_line(const Node& node, int indent) {
 }
 
 /// Constants stand before their first reader, whatever the order of their creation.
-void Printer::print_unproduced_reads(const Graph& graph, const Node& node, const std::string& margin, std::set<const Value*>& done,
-                                     std::string& out) {
+void Printer::print_unproduced_reads(const Graph& graph, const Node& node, const std::string& margin,
+                                     std::set<const Value*>& done, std::string& out) {
   for (const Value* input : node.inputs()) {
     if (!input || input->graph() != &graph || input->producer() || input->is_graph_input()) continue;
     if (done.insert(input).second) out += margin + constant_line(*input) + "\n";
@@ -187,7 +203,8 @@ std::string Printer::symbol_facts() const {
   for (size_t i = 0; i < symbols_.size(); ++i) {
     const Dim d = Dim::symbol(static_cast<SymbolId>(i));
     const Symbol& s = symbols_.at(static_cast<SymbolId>(i));
-    if ((s.kind != Symbol::Kind::kInput && s.kind != Symbol::Kind::kUnknown) || symbols_.resolve(d) != d) continue;
+    if ((s.kind != Symbol::Kind::kInput && s.kind != Symbol::Kind::kUnknown) || symbols_.resolve(d) != d)
+      continue;
     std::string fact;
     if (s.lower != 0 || s.upper != INT64_MAX)
       fact += " in " + std::to_string(s.lower) + ".." + (s.upper == INT64_MAX ? "" : std::to_string(s.upper));
@@ -195,8 +212,10 @@ std::string Printer::symbol_facts() const {
     if (!fact.empty()) facts.push_back(symbols_.to_string(d) + fact);
   }
   std::sort(facts.begin(), facts.end());
-  std::string text = facts.empty() ? "" : "symbols " + joined(facts, ", ", [](const std::string& f) { return f; }) + "\n";
-  for (const auto& [a, b] : symbols_.equalities()) text += "where " + symbols_.to_string(a) + " == " + symbols_.to_string(b) + "\n";
+  std::string text =
+      facts.empty() ? "" : "symbols " + joined(facts, ", ", [](const std::string& f) { return f; }) + "\n";
+  for (const auto& [a, b] : symbols_.equalities())
+    text += "where " + symbols_.to_string(a) + " == " + symbols_.to_string(b) + "\n";
   return text;
 }
 

@@ -6,7 +6,8 @@
 namespace wootz {
 
 bool Type::has_static_shape() const {
-  return has_rank() && std::all_of(shape->begin(), shape->end(), [](const Dim& d) { return d.is_constant(); });
+  return has_rank() &&
+         std::all_of(shape->begin(), shape->end(), [](const Dim& d) { return d.is_constant(); });
 }
 
 bool operator==(const Type& a, const Type& b) {
@@ -26,7 +27,9 @@ std::string to_string(const Type& type, const SymbolTable& symbols) {
     }
     return text + ']';
   };
-  const auto element_text = [&] { return type.element ? to_string(*type.element, symbols) : std::string("?"); };
+  const auto element_text = [&] {
+    return type.element ? to_string(*type.element, symbols) : std::string("?");
+  };
   switch (type.kind) {
     case Type::Kind::kUnknown: return "?";
     case Type::Kind::kTensor: return tensor_text();

@@ -11,7 +11,9 @@ namespace {
 
 constexpr size_t kMaxShown = 5;
 
-std::string named(const Value* value) { return "%" + (value->name.empty() ? "#" + std::to_string(value->id()) : value->name); }
+std::string named(const Value* value) {
+  return "%" + (value->name.empty() ? "#" + std::to_string(value->id()) : value->name);
+}
 
 std::string named(const Node& node) {
   const Value* first = node.output(0);
@@ -58,20 +60,24 @@ void Verifier::type(const Value& v, const Type& t) {
 void Verifier::constant(const Value& v) {
   if (v.producer()) problem(named(&v) + " is a constant and written by " + named(*v.producer()));
   const Tensor& data = *v.constant;
-  const bool same_shape = !v.type.has_rank() || std::equal(v.type.shape->begin(), v.type.shape->end(), data.dims().begin(),
-                                                           data.dims().end(), [](const Dim& d, int64_t n) { return d.is(n); });
+  const bool same_shape =
+      !v.type.has_rank() || std::equal(v.type.shape->begin(), v.type.shape->end(), data.dims().begin(),
+                                       data.dims().end(), [](const Dim& d, int64_t n) { return d.is(n); });
   if (!v.type.is_tensor() || v.type.dtype != data.dtype() || !same_shape)
     problem(named(&v) + ": its type " + to_string(v.type, v.graph()->symbols()) + " is not that of its data");
 }
 
 void Verifier::contents(const Value& v) {
   const bool integral = v.type.is_tensor() && (is_integer(v.type.dtype) || v.type.dtype == DType::kBool);
-  if (!integral) problem(named(&v) + " has contents, expected an integer tensor, found " + to_string(v.type, v.graph()->symbols()));
+  if (!integral)
+    problem(named(&v) + " has contents, expected an integer tensor, found " +
+            to_string(v.type, v.graph()->symbols()));
   if (!v.type.has_rank()) return;
   const Shape& shape = *v.type.shape;
-  const bool fits = shape.empty() ? v.contents->size() == 1
-                                  : shape.size() == 1 && (!shape[0].is_constant() ||
-                                                          shape[0].is(static_cast<int64_t>(v.contents->size())));
+  const bool fits =
+      shape.empty() ? v.contents->size() == 1
+                    : shape.size() == 1 &&
+                          (!shape[0].is_constant() || shape[0].is(static_cast<int64_t>(v.contents->size())));
   if (!fits)
     problem(named(&v) + ": " + std::to_string(v.contents->size()) + " contents do not fit " +
             to_string(v.type, v.graph()->symbols()));
@@ -80,7 +86,8 @@ void Verifier::contents(const Value& v) {
 void Verifier::value(const Graph& g, const Value& v) {
   values_.push_back(&v);
   if (v.graph() != &g) problem(named(&v) + " does not know its graph");
-  if (v.is_graph_input() && v.producer()) problem(named(&v) + " is an input and written by " + named(*v.producer()));
+  if (v.is_graph_input() && v.producer())
+    problem(named(&v) + " is an input and written by " + named(*v.producer()));
   type(v, v.type);
   if (v.constant) constant(v);
   if (v.contents) contents(v);
@@ -108,9 +115,12 @@ void Verifier::subgraphs(const Graph& g, const Node& n) {
   for (const Graph* sub : n.subgraphs()) {
     if (!sub) continue;
     if (sub->parent() != &g) problem(named(n) + ": a subgraph names another parent");
-    if (sub->shared_symbols() != g.shared_symbols()) problem(named(n) + ": a subgraph has another symbol table");
-    if (!seen_graphs_.insert(sub).second) problem(named(n) + ": a subgraph belongs to two nodes");
-    else graph(*sub);
+    if (sub->shared_symbols() != g.shared_symbols())
+      problem(named(n) + ": a subgraph has another symbol table");
+    if (!seen_graphs_.insert(sub).second)
+      problem(named(n) + ": a subgraph belongs to two nodes");
+    else
+      graph(*sub);
   }
 }
 
@@ -134,12 +144,16 @@ void Verifier::graph(const Graph& g) {
   enclosing_.push_back(&g);
   for (const auto& v : g.values()) value(g, *v);
   for (const Value* v : g.inputs())
-    if (!v || !v->is_graph_input() || v->graph() != &g) problem("an input of the graph is null or not marked as input");
+    if (!v || !v->is_graph_input() || v->graph() != &g)
+      problem("an input of the graph is null or not marked as input");
   for (const auto& n : g.nodes()) node(g, *n);
   for (const Value* v : g.outputs()) {
-    if (!v) problem("an output of the graph is null");
-    else if (v->graph() != &g) problem("output " + named(v) + " belongs to another graph; pass it through an Identity");
-    else if (!written_.contains(v)) problem("output " + named(v) + " is never written");
+    if (!v)
+      problem("an output of the graph is null");
+    else if (v->graph() != &g)
+      problem("output " + named(v) + " belongs to another graph; pass it through an Identity");
+    else if (!written_.contains(v))
+      problem("output " + named(v) + " is never written");
   }
   enclosing_.pop_back();
 }

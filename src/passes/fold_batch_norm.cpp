@@ -120,7 +120,7 @@ std::optional<Patch> fold_term(const Match& m, PassContext&) {
 std::optional<Patch> split_batch_norm(const Match& m, PassContext&) {
   const Node& node = *m.root;
   const Value* x = m.value("x");
-  if (node.attributes.get<int64_t>("training_mode", 0) != 0 || !x->type.has_rank() || x->type.rank() < 2) return std::nullopt;
+  if (node.attributes.get<int64_t>("training_mode", 0) != 0 || node.attributes.get<int64_t>("spatial", 1) != 1 || !x->type.has_rank() || x->type.rank() < 2) return std::nullopt;
   for (size_t i = 1; i < node.outputs().size(); ++i)
     if (node.output(i)) return std::nullopt;
   const double epsilon = node.attributes.get<float>("epsilon", 1e-5f);

@@ -36,7 +36,7 @@ std::string dump_name(const PassContext& context, const Pass& pass, const char* 
   const std::filesystem::path path = folder / ("wootz-failed-" + pass.name + ".txt");
   std::string saved = "; the graph at that point is in " + path.string();
   try {
-    write_text(path, to_text(graph, {true, 16}));
+    write_text(path, to_text(graph, {.origins = true}));
   } catch (const std::exception&) {
     saved = "; the graph could not be printed";
   }
@@ -48,7 +48,7 @@ std::string dump_name(const PassContext& context, const Pass& pass, const char* 
 bool run_pass(Graph& graph, const Pass& pass, PassContext& context) {
   if (!context.enabled(pass.name)) return false;
   const bool dump = !context.options.dump_folder.empty();
-  const std::string before = dump ? to_text(graph, {true, 16}) : std::string();
+  const std::string before = dump ? to_text(graph, {.origins = true}) : std::string();
   const auto start = std::chrono::steady_clock::now();
   const int64_t patches = context.patches;
   context.current_pass = pass.name;
@@ -65,7 +65,7 @@ bool run_pass(Graph& graph, const Pass& pass, PassContext& context) {
   }
   if (dump && changed) {
     write_text(dump_name(context, pass, "before"), before);
-    write_text(dump_name(context, pass, "after"), to_text(graph, {true, 16}));
+    write_text(dump_name(context, pass, "after"), to_text(graph, {.origins = true}));
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   context.records.push_back({pass.name, context.patches - patches, seconds.count()});

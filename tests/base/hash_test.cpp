@@ -15,7 +15,8 @@ TEST(Hash, PiecesHashLikeTheWhole) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += static_cast<char>(i * 31 % 251);
   Hasher hasher;
-  for (size_t at = 0, step = 1; at < text.size(); at += step, step = step * 2 + 1) hasher.update(std::string_view(text).substr(at, step));
+  for (size_t at = 0, step = 1; at < text.size(); at += step, step = step * 2 + 1)
+    hasher.update(std::string_view(text).substr(at, step));
   EXPECT_EQ(hasher.digest(), hash_text(text));
 }
 

@@ -29,8 +29,11 @@ TEST_F(LogTest, SilentByDefault) {
 
 TEST_F(LogTest, CallbackGetsWantedLevels) {
   std::vector<std::string> seen;
-  set_log_callback([&](LogLevel level, std::string_view m) { seen.push_back(std::string(log_level_name(level)) + ":" + std::string(m)); },
-                   LogLevel::kInfo);
+  set_log_callback(
+      [&](LogLevel level, std::string_view m) {
+        seen.push_back(std::string(log_level_name(level)) + ":" + std::string(m));
+      },
+      LogLevel::kInfo);
   log(LogLevel::kWarning, "w");
   log(LogLevel::kInfo, "i");
   log(LogLevel::kDebug, "d");

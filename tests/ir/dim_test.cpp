@@ -51,7 +51,8 @@ TEST_F(DimTest, FloorDivKnowsDivisors) {
   table.set_divisor(id(h), 32);
   EXPECT_EQ(table.floor_div(h + Dim(1), 2), table.floor_div(h, 2));
   EXPECT_EQ(table.divisor(table.floor_div(h, 4)), 8);
-  EXPECT_EQ(table.floor_div(table.multiply(batch, h) * 3 + Dim(5), 32), table.multiply(batch, table.floor_div(h, 32)) * 3);
+  EXPECT_EQ(table.floor_div(table.multiply(batch, h) * 3 + Dim(5), 32),
+            table.multiply(batch, table.floor_div(h, 32)) * 3);
 }
 
 TEST_F(DimTest, ModStaysInRange) {
@@ -162,8 +163,8 @@ TEST_F(DimTest, EquateCarriesFacts) {
 }
 
 TEST_F(DimTest, TextRoundTrip) {
-  const Dim odd = table.input("p2o.DynamicDimension.0") + table.input("unk__332") * 2 + table.input("a b") - table.input("") +
-                  table.input("quote\"\\\n") + table.input("min") + table.input("3d");
+  const Dim odd = table.input("p2o.DynamicDimension.0") + table.input("unk__332") * 2 + table.input("a b") -
+                  table.input("") + table.input("quote\"\\\n") + table.input("min") + table.input("3d");
   const Dim cases[] = {Dim(0),
                        Dim(INT64_MIN),
                        Dim(INT64_MAX) - h,
@@ -184,7 +185,8 @@ TEST_F(DimTest, TextReads) {
 }
 
 TEST_F(DimTest, BadTextIsRefused) {
-  for (const char* bad : {"", "h +", "h w", "floor_div(h)", "floor_div(h, 0)", "floor_div(h, w)", "99999999999999999999", "\"open", "#99"})
+  for (const char* bad : {"", "h +", "h w", "floor_div(h)", "floor_div(h, 0)", "floor_div(h, w)",
+                          "99999999999999999999", "\"open", "#99"})
     EXPECT_THROW(table.parse(bad), Error) << bad;
   EXPECT_THROW(table.parse(std::string(100000, '(')), Error);
 }
@@ -238,7 +240,8 @@ TEST(Bindings, DeepDefinitions) {
   EXPECT_FALSE(table.to_string(d).empty());
 }
 
-/// Random expressions: what the table simplifies must have the value of plain arithmetic, and lie within its bounds.
+/// Random expressions: what the table simplifies must have the value of plain arithmetic, and lie within its
+/// bounds.
 class RandomExpressions {
  public:
   explicit RandomExpressions(unsigned seed) : random_(seed), bindings_(table_) {
@@ -271,12 +274,15 @@ class RandomExpressions {
       default:
         if (std::abs(va) > 1000 || std::abs(vb) > 1000) return;
         check(table_.multiply(a, b), va * vb);
-        if (const auto quotient = table_.divide_exact(table_.multiply(a, b), b); quotient && vb != 0) check(*quotient, va);
+        if (const auto quotient = table_.divide_exact(table_.multiply(a, b), b); quotient && vb != 0)
+          check(*quotient, va);
     }
   }
 
  private:
-  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
+  int64_t pick(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
   void check(const Dim& d, int64_t value) {
     ASSERT_EQ(bindings_.evaluate(d), value) << table_.to_string(d);
     ASSERT_LE(table_.lower_bound(d), value) << table_.to_string(d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions against formulas: a value's bits give its value by definition, and rounding must find the nearest value,
-// of two equally near ones the one with even bits.
+// Conversions against formulas: a value's bits give its value by definition, and rounding must find the
+// nearest value, of two equally near ones the one with even bits.
 #include "ir/element.h"
 
 #include <gtest/gtest.h>
@@ -35,10 +35,12 @@ double value_by_definition(const Format& f, unsigned bits) {
   const int exponent = static_cast<int>(magnitude >> f.mantissa_bits);
   const unsigned mantissa = magnitude & ((1u << f.mantissa_bits) - 1);
   if (f.fnuz && sign && magnitude == 0) return NAN;
-  if (f.has_infinity && exponent == (1 << f.exponent_bits) - 1) return mantissa ? NAN : sign ? -INFINITY : INFINITY;
+  if (f.has_infinity && exponent == (1 << f.exponent_bits) - 1)
+    return mantissa ? NAN : sign ? -INFINITY : INFINITY;
   if (magnitude + static_cast<unsigned>(f.nan_codes) >= 1u << (width(f) - 1)) return NAN;
   const double fraction = mantissa / std::exp2(f.mantissa_bits);
-  const double value = exponent == 0 ? fraction * std::exp2(1 - f.bias) : (1 + fraction) * std::exp2(exponent - f.bias);
+  const double value =
+      exponent == 0 ? fraction * std::exp2(1 - f.bias) : (1 + fraction) * std::exp2(exponent - f.bias);
   return sign ? -value : value;
 }
 
@@ -97,7 +99,8 @@ TEST_P(SmallFloatTest, EveryCodeComesBack) {
 TEST_P(SmallFloatTest, RoundsToNearestEven) {
   const std::vector<unsigned> codes = finite_magnitudes();
   for (size_t i = 0; i + 1 < codes.size(); ++i) {
-    const auto low = static_cast<float>(value_by_definition(f, codes[i])), high = static_cast<float>(value_by_definition(f, codes[i + 1]));
+    const auto low = static_cast<float>(value_by_definition(f, codes[i])),
+               high = static_cast<float>(value_by_definition(f, codes[i + 1]));
     const float middle = low + (high - low) / 2;  // exact: float has more bits than any of these
     const unsigned even = codes[i] % 2 == 0 ? codes[i] : codes[i + 1];
     EXPECT_EQ(encode(f.dtype, middle, true), even);
@@ -112,7 +115,8 @@ TEST_P(SmallFloatTest, RoundsToNearestEven) {
 TEST_P(SmallFloatTest, OverflowFollowsCast) {
   const unsigned largest = finite_magnitudes().back();
   const double max = value_by_definition(f, largest), step = max - value_by_definition(f, largest - 1);
-  const auto limit = static_cast<float>(max + step / 2);  // from here on [x] > FLT_MAX, when the largest code is odd
+  const auto limit =
+      static_cast<float>(max + step / 2);  // from here on [x] > FLT_MAX, when the largest code is odd
   const auto below = std::nextafter(limit, 0.0f), above = std::nextafter(limit, INFINITY);
   EXPECT_EQ(encode(f.dtype, below, true), largest);
   EXPECT_EQ(encode(f.dtype, below, false), largest);
@@ -122,7 +126,8 @@ TEST_P(SmallFloatTest, OverflowFollowsCast) {
       EXPECT_EQ(encode(f.dtype, value, true), largest);
       EXPECT_EQ(encode(f.dtype, -value, true), largest | sign);
     }
-    const float beyond = decode(f.dtype, encode(f.dtype, value, false)), negative = decode(f.dtype, encode(f.dtype, -value, false));
+    const float beyond = decode(f.dtype, encode(f.dtype, value, false)),
+                negative = decode(f.dtype, encode(f.dtype, -value, false));
     if (always_saturates) {
       EXPECT_EQ(beyond, max);
     } else if (f.has_infinity) {
@@ -180,8 +185,12 @@ TEST(Element, Float8E8M0) {
       EXPECT_EQ(float8e8m0_from_float(value, rounding, true), bits);
       if (bits < 254) {
         const float next = value * 2, quarter = value * 1.25f, half = value * 1.5f;
-        EXPECT_EQ(float8e8m0_from_float(quarter, rounding, true), rounding == E8M0Rounding::kUp ? bits + 1 : bits) << next;
-        EXPECT_EQ(float8e8m0_from_float(half, rounding, true), rounding == E8M0Rounding::kDown ? bits : bits + 1) << next;
+        EXPECT_EQ(float8e8m0_from_float(quarter, rounding, true),
+                  rounding == E8M0Rounding::kUp ? bits + 1 : bits)
+            << next;
+        EXPECT_EQ(float8e8m0_from_float(half, rounding, true),
+                  rounding == E8M0Rounding::kDown ? bits : bits + 1)
+            << next;
       }
     }
   }
@@ -190,7 +199,8 @@ TEST(Element, Float8E8M0) {
   EXPECT_EQ(float8e8m0_from_float(INFINITY, E8M0Rounding::kUp, true), 254);
   EXPECT_EQ(float8e8m0_from_float(3e38f, E8M0Rounding::kUp, true), 254);
   EXPECT_EQ(float8e8m0_from_float(0, E8M0Rounding::kUp, true), 0);
-  for (const float beyond : {0.0f, INFINITY, 3e38f}) EXPECT_EQ(float8e8m0_from_float(beyond, E8M0Rounding::kNearest, false), 255);
+  for (const float beyond : {0.0f, INFINITY, 3e38f})
+    EXPECT_EQ(float8e8m0_from_float(beyond, E8M0Rounding::kNearest, false), 255);
 }
 
 TEST(Element, SmallIntsWrap) {

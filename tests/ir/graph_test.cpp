@@ -51,7 +51,8 @@ TEST(Graph, ReplaceUsesReachesOutputs) {
 }
 
 TEST(Graph, EraseKeepsReadValues) {
-  const auto g = graph_from_text("graph(%x: float32[2]) -> (%y) { %c: float32[] = constant 2  %y = Mul(%x, %c) }");
+  const auto g =
+      graph_from_text("graph(%x: float32[2]) -> (%y) { %c: float32[] = constant 2  %y = Mul(%x, %c) }");
   Node* mul = g->outputs()[0]->producer();
   mul->set_input(1, g->inputs()[0]);
   g->erase_unused_values();
@@ -86,7 +87,8 @@ TEST(Graph, UniqueNames) {
 }
 
 TEST(Graph, SortsProducersFirstAndStably) {
-  const auto g = graph_from_text("graph(%x: float32[2]) -> (%d) { %a = A(%x)  %b = B(%x)  %c = C(%a)  %d = D(%c, %b) }");
+  const auto g =
+      graph_from_text("graph(%x: float32[2]) -> (%d) { %a = A(%x)  %b = B(%x)  %c = C(%a)  %d = D(%c, %b) }");
   EXPECT_TRUE(g->sort_topologically());
   EXPECT_EQ(order(*g), (std::vector<std::string>{"A", "B", "C", "D"}));
   g->move_before(g->find_value("a")->producer(), nullptr);
@@ -171,7 +173,8 @@ TEST(Graph, CloneMapsCaptures) {
   Value* other = g->add_input("other", kType);
   const auto same = branch->clone(g->shared_symbols(), g.get());
   EXPECT_EQ(captures(*same), captures(*branch));
-  const auto moved = branch->clone(g->shared_symbols(), g.get(), [&](Value* v) { return v->name == "a" ? other : v; });
+  const auto moved =
+      branch->clone(g->shared_symbols(), g.get(), [&](Value* v) { return v->name == "a" ? other : v; });
   EXPECT_EQ(captures(*moved), (std::vector<Value*>{g->find_value("c"), other, g->find_value("k")}));
 }
 
@@ -185,12 +188,14 @@ TEST(Verify, NamesWhatIsWrong) {
     }
     return "";
   };
-  const auto g = graph_from_text("graph(%x: float32[2]) -> (%y) { %k: float32[2] = constant [1, 2]  %y = Add(%x, %k) }");
+  const auto g =
+      graph_from_text("graph(%x: float32[2]) -> (%y) { %k: float32[2] = constant [1, 2]  %y = Add(%x, %k) }");
   EXPECT_EQ(message(*g), "");
   Value* k = g->find_value("k");
   k->type = kType;
   k->type.dtype = DType::kInt32;
-  EXPECT_NE(message(*g).find("after my_pass: %k: its type int32[2] is not that of its data"), std::string::npos);
+  EXPECT_NE(message(*g).find("after my_pass: %k: its type int32[2] is not that of its data"),
+            std::string::npos);
   k->type.dtype = DType::kFloat32;
   k->contents = {Dim(1)};
   EXPECT_NE(message(*g).find("contents"), std::string::npos);
@@ -207,7 +212,8 @@ TEST(Verify, NamesWhatIsWrong) {
 }
 
 TEST(Verify, SubgraphsReadOnlyEnclosingGraphs) {
-  const auto g = graph_from_text("graph(%c: bool[]) -> (%y) { %y = If(%c) {then_branch=graph() -> (%t) { %t = T(%c) }} }");
+  const auto g = graph_from_text(
+      "graph(%c: bool[]) -> (%y) { %y = If(%c) {then_branch=graph() -> (%t) { %t = T(%c) }} }");
   const auto other = graph_from_text("graph(%x: bool[]) -> (%x) {}");
   Node* inner = g->outputs()[0]->producer()->subgraphs()[0]->nodes().front().get();
   inner->set_input(0, other->inputs()[0]);

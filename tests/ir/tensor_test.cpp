@@ -62,8 +62,10 @@ TEST(Tensor, NumbersOfEveryType) {
     visit_numeric(dtype, [&]<class T>(T) { t.as<T>()[1] = T(1.0f); });
     const double zero = dtype == DType::kFloat8E8M0 ? 0x1p-127 : 0;  // that type has no zero
     EXPECT_EQ(t.to_doubles(), (std::vector<double>{zero, 1})) << dtype_name(dtype);
-    if (is_float(dtype)) EXPECT_THROW(t.to_int64s(), Error);
-    else EXPECT_EQ(t.to_int64s(), (std::vector<int64_t>{0, 1})) << dtype_name(dtype);
+    if (is_float(dtype))
+      EXPECT_THROW(t.to_int64s(), Error);
+    else
+      EXPECT_EQ(t.to_int64s(), (std::vector<int64_t>{0, 1})) << dtype_name(dtype);
   }
 }
 

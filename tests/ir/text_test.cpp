@@ -61,7 +61,8 @@ TEST(Text, EveryAttributeKind) {
 }
 
 TEST(Text, KindsOfNumbersAreKept) {
-  const auto g = graph_from_text("graph() -> () { Op() {a=1, b=1.0, c=[1, 2.0], d=[], e=floats [1, 2], f=1e3} }");
+  const auto g =
+      graph_from_text("graph() -> () { Op() {a=1, b=1.0, c=[1, 2.0], d=[], e=floats [1, 2], f=1e3} }");
   const Attributes& a = g->nodes().front()->attributes;
   EXPECT_EQ(a.require<int64_t>("a"), 1);
   EXPECT_EQ(a.require<float>("b"), 1.0f);
@@ -110,8 +111,10 @@ TEST(Text, EveryBitPatternOfSmallFloats) {
     Graph g;
     Tensor t = Tensor::zeros(dtype, {count});
     for (int64_t i = 0; i < count; ++i) {
-      if (dtype_size(dtype) == 2) t.as<uint16_t>()[i] = static_cast<uint16_t>(i);
-      else t.as<uint8_t>()[i] = static_cast<uint8_t>(i);
+      if (dtype_size(dtype) == 2)
+        t.as<uint16_t>()[i] = static_cast<uint16_t>(i);
+      else
+        t.as<uint8_t>()[i] = static_cast<uint8_t>(i);
     }
     g.add_constant("c", t);
     const auto copy = graph_from_text(to_text(g, {.max_constant = count}));
@@ -122,7 +125,8 @@ TEST(Text, EveryBitPatternOfSmallFloats) {
 TEST(Text, NamesRoundTrip) {
   Graph g;
   const Type type = Type::tensor(DType::kFloat32, {1});
-  for (const char* name : {"x", "x", "", "", "/model.0/conv", "12", "onnx::Add_1", "a b", "\"", "x~1", "_"}) g.add_input(name, type);
+  for (const char* name : {"x", "x", "", "", "/model.0/conv", "12", "onnx::Add_1", "a b", "\"", "x~1", "_"})
+    g.add_input(name, type);
   const auto copy = graph_from_text(to_text(g));
   ASSERT_EQ(copy->inputs().size(), g.inputs().size());
   for (size_t i = 0; i < g.inputs().size(); ++i) EXPECT_EQ(copy->inputs()[i]->name, g.inputs()[i]->name);
@@ -130,8 +134,10 @@ TEST(Text, NamesRoundTrip) {
 }
 
 TEST(Text, NumberedValuesHideNames) {
-  const auto a = graph_from_text("graph one(%x: float32[2]) -> %y { %c: float32[] = constant 1 %t = Neg(%x) %y = Add(%t, %c) named n }");
-  const auto b = graph_from_text("graph(%in: float32[2]) -> (%out) { %u = Neg(%in) %k: float32[] = constant 1 %out = Add(%u, %k) }");
+  const auto a = graph_from_text(
+      "graph one(%x: float32[2]) -> %y { %c: float32[] = constant 1 %t = Neg(%x) %y = Add(%t, %c) named n }");
+  const auto b = graph_from_text(
+      "graph(%in: float32[2]) -> (%out) { %u = Neg(%in) %k: float32[] = constant 1 %out = Add(%u, %k) }");
   EXPECT_NE(to_text(*a), to_text(*b));
   EXPECT_EQ(to_text(*a, {.names = false}), to_text(*b, {.names = false}));
 }
@@ -158,7 +164,8 @@ TEST(Text, TypesMayBeLeftOut) {
 }
 
 TEST(Text, EqualitiesAreKept) {
-  const auto g = graph_from_text("where a*b == c*d\nwhere e == f + 1\ngraph(%x: float32[a,b,e,f]) -> (%x) {}");
+  const auto g =
+      graph_from_text("where a*b == c*d\nwhere e == f + 1\ngraph(%x: float32[a,b,e,f]) -> (%x) {}");
   EXPECT_EQ(g->symbols().equalities().size(), 1u);
   EXPECT_EQ(to_string(g->inputs()[0]->type, g->symbols()), "float32[a,b,f + 1,f]");
   expect_same(to_text(*g));
@@ -185,8 +192,10 @@ INSTANTIATE_TEST_SUITE_P(
     All, TextErrors,
     testing::Values(
         BadText{"", "line 1, column 1: expected 'graph'"},
-        BadText{"graph(%x: float32[2]) -> (%y) {\n  %y = Relu(%z)\n}", "line 2, column 15: %z is not defined"},
-        BadText{"graph(%x: float32[2]) -> (%q) {}", "line 1, column 27: expected an output that the graph defines"},
+        BadText{"graph(%x: float32[2]) -> (%y) {\n  %y = Relu(%z)\n}",
+                "line 2, column 15: %z is not defined"},
+        BadText{"graph(%x: float32[2]) -> (%q) {}",
+                "line 1, column 27: expected an output that the graph defines"},
         BadText{"graph(%x: float33[2]) -> () {}", "column 11: expected a type such as"},
         BadText{"graph(%x: float32[2 +]) -> () {}", "expected a number, a name or '('"},
         BadText{"graph() -> () { %c: float32[2] = constant [1] }", "expected 2 elements, found 1"},

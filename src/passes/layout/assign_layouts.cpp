@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "passes/fuse/grow.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/layout/min_cut.h"
 
@@ -83,8 +84,16 @@ class Assignment {
     if (!is_movable(value)) return;
     const int w = written_label(value);
     std::vector<int> readers;
-    for (const Use& u : value.uses())
-      if (std::optional<int> r = read_label(u)) readers.push_back(*r);
+    for (const Use& u : value.uses()) {
+      const std::optional<int> r = read_label(u);
+      if (!r) continue;
+      readers.push_back(*r);
+      // A conversion between a result and the pointwise node behind it also costs their fusion.
+      if (*r >= 0 && w >= 0 && is_pointwise(*u.node)) {
+        cut_.cost_if_true_false(w, *r, move_seconds(value));
+        cut_.cost_if_true_false(*r, w, move_seconds(value));
+      }
+    }
     if (graph_.is_output(&value)) readers.push_back(-1);
     // Values that both layouts order alike cost nothing; a trace of cost keeps neighbours in one layout.
     const double cost = layouts_coincide(value) ? 1e-9 : move_seconds(value);

@@ -6,7 +6,7 @@ namespace wootz {
 RuleSet::RuleSet(std::vector<Rule> rules) : rules_(std::move(rules)) {
   for (size_t r = 0; r < rules_.size(); ++r) {
     std::vector<Pattern>& patterns = patterns_.emplace_back();
-    for (std::string_view text : rules_[r].patterns) {
+    for (const std::string& text : rules_[r].patterns) {
       patterns.emplace_back(text);
       for (const std::string& op : patterns.back().root_ops()) by_root_[op].emplace_back(r, patterns.size() - 1);
     }

@@ -15,8 +15,8 @@ namespace wootz {
 /// `formula` is the rule's name in logs and options. `patterns` are alternatives, tried in order. `build` returns nothing
 /// when a condition that a pattern cannot say does not hold.
 struct Rule {
-  std::string_view formula;
-  std::vector<std::string_view> patterns;
+  std::string_view formula;   // names the rule in logs and options
+  std::vector<std::string> patterns;
   std::optional<Patch> (*build)(const Match& match, PassContext& context);
   bool allow_shared = false;   // inner values may have readers outside the match
 };

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/eliminate_transposes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "ops/evaluate.h"
+#include "ops/registry.h"
+#include "passes/pattern/rule.h"
+#include "passes/pattern/shapes.h"
+
+namespace wootz {
+namespace {
+
+constexpr int kMaxLookahead = 16;
+
+std::optional<Ints> perm_of(const Node& transpose) {
+  const Value* x = transpose.input(0);
+  if (!x->type.has_rank()) return std::nullopt;
+  Ints perm = transpose.attributes.get<Ints>("perm", {});
+  if (perm.empty()) {
+    perm.resize(size_t(x->type.rank()));
+    std::iota(perm.rbegin(), perm.rend(), 0);
+  }
+  return perm;
+}
+
+Ints compose(const Ints& first, const Ints& second) {
+  Ints both;
+  for (int64_t axis : second) both.push_back(first[size_t(axis)]);
+  return both;
+}
+
+Ints inverse(const Ints& perm) {
+  Ints result(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) result[size_t(perm[i])] = static_cast<int64_t>(i);
+  return result;
+}
+
+bool is_identity(const Ints& perm) { return std::is_sorted(perm.begin(), perm.end()); }
+
+std::optional<Patch> drop_transpose(const Match& m, PassContext&) {
+  const auto perm = perm_of(*m.root);
+  if (!perm || !is_identity(*perm)) return std::nullopt;
+  Patch patch;
+  patch.replace(m.root->output(0), m.value("x"));
+  return patch;
+}
+
+std::optional<Patch> merge_transposes(const Match& m, PassContext&) {
+  const Node& inner = *m.node("inner");
+  const auto p = perm_of(inner), q = perm_of(*m.root);
+  if (!p || !q) return std::nullopt;
+  const Ints both = compose(*p, *q);
+  Patch patch;
+  if (is_identity(both)) {
+    patch.replace(m.root->output(0), m.value("x"));
+  } else {
+    if (!is_read_once(inner.output(0))) return std::nullopt;   // both would be computed
+    patch.replace(m.root->output(0), transpose(patch, m.value("x"), both));
+  }
+  return patch;
+}
+
+/// Only axes of size 1 change places among the others: the elements keep their order.
+std::optional<Patch> transpose_to_reshape(const Match& m, PassContext&) {
+  const Value *x = m.value("x"), *out = m.root->output(0);
+  const auto perm = perm_of(*m.root);
+  if (!perm || !out->type.has_rank()) return std::nullopt;
+  Ints moved;
+  for (int64_t axis : *perm)
+    if (!x->graph()->symbols().resolve((*x->type.shape)[size_t(axis)]).is(1)) moved.push_back(axis);
+  if (!std::is_sorted(moved.begin(), moved.end())) return std::nullopt;
+  Patch patch;
+  const auto y = reshape(patch, m.value("x"), *out->type.shape, out->graph()->symbols());
+  if (!y) return std::nullopt;
+  patch.replace(m.root->output(0), *y);
+  return patch;
+}
+
+bool is_elementwise(const Node& node) {
+  const OpDef* def = OpRegistry::global().find(node);
+  return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) &&
+         node.output(0)->type.has_rank() && node.op != "Clip";
+}
+
+/// A constant operand as it must be before a transpose by `perm` that used to stand in front of its reader.
+std::optional<Tensor> constant_before(const Value& constant, const Ints& perm) {
+  const Tensor& t = *constant.constant;
+  if (t.size() == 1 && t.rank() <= static_cast<int64_t>(perm.size())) return t;
+  Dims dims(perm.size() - std::min(perm.size(), t.dims().size()), 1);
+  if (t.dims().size() > perm.size()) return std::nullopt;
+  dims.insert(dims.end(), t.dims().begin(), t.dims().end());
+  Graph scratch;
+  Value* x = scratch.add_constant("x", t.reshaped(dims));
+  Node* node = scratch.add_node("Transpose", {x});
+  node->attributes.set("perm", inverse(perm));
+  node->add_output("y", Type::tensor(t.dtype()));
+  const Datum datum(*x->constant);
+  const Datum* input = &datum;
+  return evaluate_node(*node, {&input, 1})[0].tensor;
+}
+
+/// Whether what reads `value` undoes a transpose by `perm`: an inverse transpose, directly or behind pointwise nodes whose
+/// other operands are constants, or a pointwise node with another operand transposed alike.
+bool leads_to_inverse(const Value* value, const Ints& perm) {
+  for (int i = 0; i < kMaxLookahead; ++i) {
+    if (value->graph()->is_output(value) || value->uses().empty()) return false;
+    const bool all_inverse = std::all_of(value->uses().begin(), value->uses().end(), [&](const Use& u) {
+      const auto q = u.node->is("Transpose") ? perm_of(*u.node) : std::nullopt;
+      return q && q->size() == perm.size() && is_identity(compose(perm, *q));
+    });
+    if (all_inverse) return true;
+    if (value->uses().size() != 1) return false;
+    const Node& reader = *value->uses()[0].node;
+    if (reader.graph() != value->graph() || !is_elementwise(reader) || !has_rank(reader.output(0), int64_t(perm.size()))) return false;
+    for (const Value* other : reader.inputs()) {
+      if (!other || other == value || other->is_constant()) continue;
+      const Node* t = produced_by(other, "Transpose");
+      return t && perm_of(*t) == perm && is_read_once(other);
+    }
+    value = reader.output(0);
+  }
+  return false;
+}
+
+/// f(transpose(x), constant) => transpose(f(x, constant')), where the transpose then meets its inverse;
+/// f(transpose(x), transpose(y)) => transpose(f(x, y)).
+std::optional<Patch> sink(Node& node) {
+  if (!is_elementwise(node)) return std::nullopt;
+  std::optional<Ints> perm;
+  std::set<const Value*> transposed;
+  for (const Value* v : node.inputs()) {
+    if (!v) return std::nullopt;
+    if (v->is_constant()) continue;
+    const Node* t = produced_by(v, "Transpose");
+    const auto p = t ? perm_of(*t) : std::nullopt;
+    const bool only_here = std::all_of(v->uses().begin(), v->uses().end(), [&](const Use& u) { return u.node == &node; });
+    if (!p || !only_here || v->graph()->is_output(v) || (perm && *perm != *p)) return std::nullopt;
+    perm = p;
+    transposed.insert(v);
+  }
+  if (!perm || !has_rank(node.output(0), static_cast<int64_t>(perm->size()))) return std::nullopt;
+  if (transposed.size() == 1 && !leads_to_inverse(node.output(0), *perm)) return std::nullopt;
+  Patch patch;
+  std::vector<PatchOperand> inputs;
+  for (const Value* v : node.inputs()) {
+    if (!v->is_constant()) {
+      inputs.push_back(v->producer()->input(0));
+      continue;
+    }
+    std::optional<Tensor> c = constant_before(*v, *perm);
+    if (!c) return std::nullopt;
+    inputs.push_back(patch.constant(std::move(*c)));
+  }
+  const PatchOperand y = patch.node(node.domain, node.op, std::move(inputs), node.attributes, 1);
+  patch.replace(node.output(0), transpose(patch, y, *perm));
+  return patch;
+}
+
+bool sink_all(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
+    Node& node = **it++;
+    for (Graph* inner : node.subgraphs()) changed |= sink_all(*inner, context);
+    if (context.exhausted() || !is_live(node)) continue;
+    if (std::optional<Patch> patch = sink(node))
+      changed |= apply_patch(*patch, node, "f(transpose(x)) => transpose(f(x))", context);
+  }
+  return changed;
+}
+
+bool run(Graph& graph, PassContext& context) {
+  static const RuleSet rules({
+      {"transpose(x, identity) => x", {"Transpose(x)"}, drop_transpose},
+      {"transpose(transpose(x)) => transpose(x)", {"Transpose(inner:Transpose(x))"}, merge_transposes, true},
+      {"transpose of axes of size 1 => reshape", {"Transpose(x)"}, transpose_to_reshape},
+  });
+  bool changed = rules.apply(graph, context);
+  while (sink_all(graph, context)) {
+    rules.apply(graph, context);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Pass eliminate_transposes() {
+  return {"eliminate_transposes", "Transposes merge, cancel across pointwise operators and become reshapes where they can.", run};
+}
+
+}  // namespace wootz

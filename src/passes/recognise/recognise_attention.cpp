@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/recognise/recognise_attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "passes/pattern/constants.h"
+#include "passes/pattern/match.h"
+#include "passes/pattern/patch.h"
+#include "passes/pattern/shapes.h"
+
+namespace wootz {
+namespace {
+
+/// A masked score this far down adds nothing to a softmax, whether it is added to the score or put in its place.
+constexpr double kMaskedScore = -1e30;
+
+/// Walks from the last MatMul up to Q, K and V, collecting scale and mask.
+class Attention {
+ public:
+  explicit Attention(Node& root) : root_(root), graph_(*root.graph()) {}
+
+  /// The patch, or nothing with reason() where the node looks like attention but is not served.
+  std::optional<Patch> match() {
+    const Node* softmax = find_softmax();
+    if (!softmax) return std::nullopt;
+    if (!walk_scores(softmax->input(0))) return std::nullopt;
+    Value* q = scores_->input(0);
+    const int64_t rank = q->type.has_rank() ? q->type.rank() : 0;
+    if (rank != 3 && rank != 4) return no("its operands have neither rank 3 nor 4");
+    q = strip_scale(q);
+    const std::optional<PatchOperand> k = keys(strip_scale(scores_->input(1)), rank);
+    Value* v = root_.input(1);
+    if (!k || !has_rank(v, rank)) return no("keys or values have another rank than the queries");
+    if (!leading_dims_agree(q, v, rank)) return no("batch or heads of queries and values differ");
+    return build(q, *k, v, rank);
+  }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::optional<Patch> no(const char* reason) {
+    reason_ = reason;
+    return std::nullopt;
+  }
+
+  const Node* find_softmax() {
+    Value* p = root_.input(0);
+    if (!p || !is_read_once(p)) return nullptr;
+    // PyTorch guards rows that are masked whole: where(isnan(p), 0, p).
+    if (const Node* guard = produced_by(p, "Where")) {
+      const Node* is_nan = produced_by(guard->input(0), "IsNaN");
+      if (!is_nan || is_nan->input(0) != guard->input(2) || !is_number(guard->input(1), 0)) return nullptr;
+      p = guard->input(2);
+      if (p->uses().size() != 2 || graph_.is_output(p)) return nullptr;
+    }
+    const Node* softmax = produced_by(p, "Softmax");
+    if (!softmax || !p->type.has_rank()) return nullptr;
+    const int64_t axis = softmax->attributes.get<int64_t>("axis", -1);
+    return axis == -1 || axis == p->type.rank() - 1 ? softmax : nullptr;
+  }
+
+  /// From the softmax's input to the MatMul of Q and K.
+  bool walk_scores(Value* s) {
+    for (int depth = 0; depth < 8; ++depth) {
+      if (!is_read_once(s) || !s->producer()) return false;
+      Node& node = *s->producer();
+      if (node.is("MatMul")) {
+        scores_ = &node;
+        return true;
+      }
+      Value* next = nullptr;
+      if (node.is("Add")) next = take_mask(node);
+      else if (node.is("Mul") || node.is("Div")) next = take_scale(node);
+      else if (node.is("Where")) next = take_selection(node);
+      if (!next) return false;
+      s = next;
+    }
+    return false;
+  }
+
+  static bool leads_to_matmul(const Value* v, int depth) {
+    if (!v || !v->producer() || depth > 8) return false;
+    const Node& n = *v->producer();
+    if (n.is("MatMul")) return true;
+    if (n.is("Where")) return leads_to_matmul(n.input(1), depth + 1) || leads_to_matmul(n.input(2), depth + 1);
+    if (n.is("Div")) return leads_to_matmul(n.input(0), depth + 1);
+    if (n.is("Add") || n.is("Mul")) return leads_to_matmul(n.input(0), depth + 1) || leads_to_matmul(n.input(1), depth + 1);
+    return false;
+  }
+
+  Value* take_mask(const Node& add) {
+    for (size_t side : {size_t(0), size_t(1)}) {
+      Value *s = add.input(side), *mask = add.input(1 - side);
+      if (!leads_to_matmul(s, 0) || !same_shape(s, add.output(0)) || !is_read_once(s)) continue;
+      masks_.push_back({mask, nullptr, 0, scale_});
+      return s;
+    }
+    return nullptr;
+  }
+
+  Value* take_scale(const Node& node) {
+    for (size_t side : {size_t(0), size_t(1)}) {
+      if (side == 1 && node.is("Div")) break;
+      const std::optional<double> c = uniform_value(node.input(1 - side));
+      if (!c || !same_shape(node.input(side), node.output(0))) continue;
+      scale_ *= node.is("Div") ? 1.0 / *c : *c;
+      return node.input(side);
+    }
+    return nullptr;
+  }
+
+  /// where(condition, s, low) and where(condition, low, s).
+  Value* take_selection(const Node& where) {
+    for (size_t side : {size_t(1), size_t(2)}) {
+      Value* s = where.input(side);
+      const std::optional<double> low = uniform_value(where.input(3 - side));
+      if (!low || *low > kMaskedScore || scale_ != 1 || !leads_to_matmul(s, 0) || !same_shape(s, where.output(0))) continue;
+      masks_.push_back({where.input(0), where.input(3 - side), side == 1 ? 1 : 2, 1});
+      return s;
+    }
+    return nullptr;
+  }
+
+  /// q * c and k * c become part of the scale.
+  Value* strip_scale(Value* v) {
+    Node* node = v->producer();
+    if (!node || !is_read_once(v) || !(node->is("Mul") || node->is("Div"))) return v;
+    Value* inner = take_scale(*node);
+    return inner ? inner : v;
+  }
+
+  /// K as [.., Sk, D] from the second operand of Q K^T, which is [.., D, Sk].
+  std::optional<PatchOperand> keys(Value* kt, int64_t rank) {
+    if (!has_rank(kt, rank)) return std::nullopt;
+    Ints swap;
+    for (int64_t i = 0; i < rank; ++i) swap.push_back(i);
+    std::swap(swap[size_t(rank - 2)], swap[size_t(rank - 1)]);
+    Value* from = kt;
+    Ints perm = swap;
+    if (Node* t = produced_by(kt, "Transpose"); t && t->attributes.contains("perm")) {
+      const Ints first = t->attributes.require<Ints>("perm");
+      from = t->input(0);
+      for (size_t i = 0; i < perm.size(); ++i) perm[i] = first[size_t(swap[i])];
+    }
+    // A scale may stand before a transpose that vanishes.
+    if (from != kt && is_read_once(kt)) from = strip_scale(from);
+    if (std::is_sorted(perm.begin(), perm.end())) return from;
+    return transpose(patch_, from, perm);
+  }
+
+  bool leading_dims_agree(const Value* q, const Value* v, int64_t rank) const {
+    const SymbolTable& symbols = graph_.symbols();
+    const Shape &out = *root_.output(0)->type.shape, &a = *q->type.shape, &b = *v->type.shape;
+    const Shape& kt = *scores_->input(1)->type.shape;
+    for (size_t i = 0; i < size_t(rank - 2); ++i)
+      if (!symbols.equal(a[i], out[i]) || !symbols.equal(b[i], out[i]) || !symbols.equal(kt[i], out[i])) return false;
+    return true;
+  }
+
+  /// One additive mask of rank 4 at most.
+  std::optional<PatchOperand> mask(int64_t rank) {
+    std::optional<PatchOperand> sum;
+    for (const Mask& m : masks_) {
+      if (!m.value->type.has_rank() || m.value->type.rank() > rank) return std::nullopt;
+      PatchOperand term = m.value;
+      if (m.kept != 0) {
+        const DType dtype = root_.output(0)->type.dtype;
+        const PatchOperand zero = patch_.constant(tensor_from_doubles(dtype, {}, {0}));
+        const PatchOperand low = patch_.constant(tensor_from_doubles(dtype, {}, {*uniform_value(m.low)}));
+        term = patch_.node("Where", {m.value, m.kept == 1 ? zero : low, m.kept == 1 ? low : zero});
+      } else if (m.scale != 1) {
+        const DType dtype = root_.output(0)->type.dtype;
+        term = patch_.node("Mul", {m.value, patch_.constant(tensor_from_doubles(dtype, {}, {m.scale}))});
+      }
+      sum = sum ? patch_.node("Add", {*sum, term}) : term;
+    }
+    return sum;
+  }
+
+  std::optional<Patch> build(Value* q, PatchOperand k, Value* v, int64_t rank) {
+    std::vector<PatchOperand> inputs{q, k, v};
+    if (!masks_.empty()) {
+      const auto m = mask(rank);
+      if (!m) return no("the mask has more axes than the scores");
+      inputs.push_back(*m);
+    }
+    if (rank == 3)
+      for (PatchOperand& o : inputs) {
+        const PatchOperand axis = patch_.constant(Tensor::int64s(std::vector<int64_t>{0}));
+        const bool low_rank_mask = &o == &inputs.back() && inputs.size() == 4 && !has_rank(masks_[0].value, 3);
+        if (!low_rank_mask) o = patch_.node("Unsqueeze", {o, axis});
+      }
+    Attributes attributes;
+    attributes.set("scale", static_cast<float>(scale_));
+    attributes.set("is_causal", int64_t(0));
+    PatchOperand y = patch_.node("wootz", "Attention", inputs, attributes, 1);
+    if (rank == 3) y = patch_.node("Squeeze", {y, patch_.constant(Tensor::int64s(std::vector<int64_t>{0}))});
+    patch_.replace(root_.output(0), y);
+    return std::move(patch_);
+  }
+
+  struct Mask {
+    Value* value;    // the term, or the condition of a selection
+    Value* low;      // what a selection puts in place of scores
+    int kept;        // 0: a term; 1: scores where the condition holds; 2: where it does not
+    double scale;    // factor that came after the term
+  };
+
+  Node& root_;
+  Graph& graph_;
+  Patch patch_;
+  Node* scores_ = nullptr;
+  double scale_ = 1;
+  std::vector<Mask> masks_;
+  std::string reason_;
+};
+
+bool run(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
+    Node& node = **it++;
+    for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
+    if (!node.is("MatMul") || context.exhausted() || !is_live(node) || !node.output(0)->type.has_rank()) continue;
+    if (!is_float_value(node.output(0))) continue;
+    Attention attention(node);
+    if (std::optional<Patch> patch = attention.match())
+      changed |= apply_patch(*patch, node, "softmax(scale q k^T + mask) v => attention(q, k, v, mask)", context);
+    else if (!attention.reason().empty())
+      context.remark(node, "not recognised as attention: " + attention.reason());
+  }
+  return changed;
+}
+
+}  // namespace
+
+Pass recognise_attention() {
+  return {"recognise_attention", "softmax(scale q k^T + mask) v becomes wootz.Attention.", run};
+}
+
+}  // namespace wootz

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/recognise/recognise_norms.h"
+
+#include <algorithm>
+
+#include "ops/registry.h"
+#include "passes/pattern/constants.h"
+#include "passes/pattern/rule.h"
+
+namespace wootz {
+namespace {
+
+/// The first of the reduced axes when they are the last ones of x; nothing otherwise.
+std::optional<int64_t> trailing_axis(const Value* axes, const Value* x) {
+  const auto listed = known_ints(axes);
+  if (!listed || listed->empty() || !x->type.has_rank()) return std::nullopt;
+  const int64_t rank = x->type.rank();
+  std::vector<int64_t> sorted;
+  for (int64_t a : *listed) sorted.push_back(a < 0 ? a + rank : a);
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != rank - static_cast<int64_t>(sorted.size() - i)) return std::nullopt;
+  return sorted.front();
+}
+
+bool keeps_dims(const Node& reduce) { return reduce.attributes.get<int64_t>("keepdims", 1) != 0; }
+
+/// All reductions of the match keep their dims and run over the same trailing axes.
+std::optional<int64_t> common_axis(const Match& m) {
+  std::optional<int64_t> axis;
+  for (const Node* n : m.interior) {
+    if (!n->op.starts_with("Reduce")) continue;
+    const std::optional<int64_t> a = trailing_axis(n->input(1), n->input(0));
+    if (!a || !keeps_dims(*n) || (axis && *axis != *a)) return std::nullopt;
+    axis = a;
+  }
+  return axis;
+}
+
+/// A factor or term as an operand of the normalised sizes; 1 or 0 where there is none.
+std::optional<PatchOperand> parameter(Patch& patch, const Match& m, const char* name, double neutral, int64_t axis) {
+  const Value* x = m.value("x");
+  const Shape& shape = *x->type.shape;
+  Dims sizes;
+  for (size_t i = size_t(axis); i < shape.size(); ++i) {
+    const Dim d = x->graph()->symbols().resolve(shape[i]);
+    if (!d.is_constant()) return std::nullopt;
+    sizes.push_back(d.value());
+  }
+  Value* v = m.value(name);
+  if (!v) return patch.constant(tensor_from_doubles(x->type.dtype, sizes, std::vector<double>(size_t(element_count(sizes)), neutral)));
+  if (!v->type.has_rank() || v->type.dtype != x->type.dtype) return std::nullopt;
+  if (v->is_constant() && v->constant->size() == element_count(sizes) && v->constant->rank() <= x->type.rank()) {
+    // Leading sizes of 1 aside, the same array.
+    const Dims& dims = v->constant->dims();
+    if (dims.size() >= sizes.size() && std::equal(sizes.rbegin(), sizes.rend(), dims.rbegin()))
+      return dims == sizes ? PatchOperand(v) : patch.constant(v->constant->reshaped(sizes));
+  }
+  return std::nullopt;
+}
+
+std::optional<Patch> norm(const Match& m, const char* op, bool has_term) {
+  const std::optional<int64_t> axis = common_axis(m);
+  Value* x = m.value("x");
+  if (!axis || !OpRegistry::global().find("", op) || !is_float_value(x) || !same_shape(x, m.root->output(0))) return std::nullopt;
+  Patch patch;
+  const auto scale = parameter(patch, m, "g", 1, *axis);
+  if (!scale) return std::nullopt;
+  std::vector<PatchOperand> inputs{x, *scale};
+  if (has_term && m.value("b")) {
+    const auto term = parameter(patch, m, "b", 0, *axis);
+    if (!term) return std::nullopt;
+    inputs.push_back(*term);
+  }
+  Attributes attributes;
+  attributes.set("axis", *axis);
+  attributes.set("epsilon", static_cast<float>(m.value("e") ? m.number("e") : 0));
+  patch.replace(m.root->output(0), patch.node(op, std::move(inputs), std::move(attributes)));
+  return patch;
+}
+
+std::optional<Patch> layer_norm(const Match& m, PassContext&) { return norm(m, "LayerNormalization", true); }
+std::optional<Patch> rms_norm(const Match& m, PassContext&) { return norm(m, "RMSNormalization", false); }
+
+/// layer_norm(x, 1) * g + b => layer_norm(x, g, b): the bare normalisation was recognised first.
+std::optional<Patch> add_parameters(const Match& m, PassContext&) {
+  const Node& bare = *m.node("norm");
+  Value* x = m.value("x");
+  if (!x->type.has_rank() || !same_shape(x, m.root->output(0)) || bare.output(1)) return std::nullopt;
+  int64_t axis = bare.attributes.get<int64_t>("axis", -1);
+  if (axis < 0) axis += x->type.rank();
+  Patch patch;
+  std::vector<PatchOperand> inputs{x, bare.input(1)};
+  if (m.value("g")) {
+    const auto scale = parameter(patch, m, "g", 1, axis);
+    if (!scale || !is_number(bare.input(1), 1) || bare.input(2)) return std::nullopt;
+    inputs[1] = *scale;
+  }
+  if (m.value("b")) {
+    const auto term = parameter(patch, m, "b", 0, axis);
+    if (!term || bare.input(2)) return std::nullopt;
+    inputs.push_back(*term);
+  }
+  patch.replace(m.root->output(0), patch.node(bare.op, std::move(inputs), bare.attributes));
+  return patch;
+}
+
+std::optional<Patch> softmax(const Match& m, PassContext&) {
+  Value* x = m.value("x");
+  std::optional<int64_t> axis;
+  for (const Node* n : m.interior) {
+    if (!n->op.starts_with("Reduce")) continue;
+    const auto axes = known_ints(n->input(1));
+    if (!axes || axes->size() != 1 || !keeps_dims(*n) || !x->type.has_rank()) return std::nullopt;
+    const int64_t a = (*axes)[0] < 0 ? (*axes)[0] + x->type.rank() : (*axes)[0];
+    if (axis && *axis != a) return std::nullopt;
+    axis = a;
+  }
+  Attributes attributes;
+  attributes.set("axis", *axis);
+  Patch patch;
+  patch.replace(m.root->output(0), patch.node("Softmax", {x}, std::move(attributes)));
+  return patch;
+}
+
+struct Spellings {
+  std::vector<std::string> layer_norm, layer_norm_affine, rms_norm;
+};
+
+Spellings spellings() {
+  const std::string centered = "Sub(x, ReduceMean(x, #a))";
+  const std::string variance = "ReduceMean(Pow(" + centered + ", 2)|Mul(" + centered + ", " + centered + "), #c)";
+  const std::string square = "ReduceMean(Pow(x, 2)|Mul(x, x), #a)";
+  const auto root = [](const std::string& v) { return "(Sqrt(Add(" + v + ", $e))|Pow(Add(" + v + ", $e), 0.5))"; };
+  const auto inverse = [&](const std::string& v) { return "(Reciprocal(" + root(v) + ")|Div(1, " + root(v) + ")|Pow(Add(" + v + ", $e), -0.5))"; };
+  Spellings s;
+  s.layer_norm = {"Div(" + centered + ", " + root(variance) + ")", "Mul(" + centered + ", " + inverse(variance) + ")"};
+  // tf2onnx: x * (inverse * g) + (b - mean * (inverse * g)).
+  const std::string factor = "Mul(" + inverse(variance) + ", #g)";
+  s.layer_norm_affine = {"Add(Mul(x, " + factor + "), Sub(#b, Mul(ReduceMean(x, #a), " + factor + ")))"};
+  s.rms_norm = {"Div(x, " + root(square) + ")", "Mul(x, " + inverse(square) + ")"};
+  return s;
+}
+
+bool run(Graph& graph, PassContext& context) {
+  static const Spellings s = spellings();
+  static const RuleSet rules({
+      {"(x - mean) / sqrt(variance + e) => layer_norm(x)", s.layer_norm, layer_norm},
+      {"x f + (b - mean f), f = g / sqrt(variance + e) => layer_norm(x)", s.layer_norm_affine, layer_norm},
+      {"x / sqrt(mean(x^2) + e) => rms_norm(x)", s.rms_norm, rms_norm},
+      {"layer_norm(x) * g => layer_norm(x, g)", {"Mul(norm:LayerNormalization(x, s), #g)", "Mul(norm:RMSNormalization(x, s), #g)"}, add_parameters},
+      {"layer_norm(x, g) + b => layer_norm(x, g, b)", {"Add(norm:LayerNormalization(x, s), #b)"}, add_parameters},
+      {"e^x / sum(e^x) => softmax(x)",
+       {"Div(Exp(Sub(x, ReduceMax(x, #m))), ReduceSum(Exp(Sub(x, ReduceMax(x, #m))), #a))", "Div(Exp(x), ReduceSum(Exp(x), #a))"}, softmax},
+  });
+  return rules.apply(graph, context);
+}
+
+}  // namespace
+
+Pass recognise_norms() {
+  return {"recognise_norms", "Layer and RMS normalisation, and softmax, written out become one node each.", run};
+}
+
+}  // namespace wootz

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/eliminate_reshapes.h"
+#include "passes/eliminate_transposes.h"
+#include "tests/passes/harness.h"
+
+namespace wootz::pass_tests {
+namespace {
+
+TEST(EliminateReshapes, Chains) {
+  const auto graph = [](const std::string& body) { return "graph(%x: float32[n,1,6]) -> (%y) {\n" + body + "\n}"; };
+  check_cases(eliminate_reshapes(),
+              {
+                  {"squeeze", graph("%a: int64[1] = constant [1]\n%y = Squeeze(%x, %a)"),
+                   graph("%s: int64[2] = symbolic [n, 6]\n%y = Reshape(%x, %s) {allowzero=1}")},
+                  {"two reshapes", graph("%a: int64[1] = constant [1]\n%z = Squeeze(%x, %a)\n%s: int64[3] = constant [0, 2, 3]\n%y = Reshape(%z, %s)"),
+                   graph("%s: int64[3] = symbolic [n, 2, 3]\n%y = Reshape(%x, %s) {allowzero=1}")},
+                  {"there and back", graph("%a: int64[1] = constant [1]\n%z = Squeeze(%x, %a)\n%w = Unsqueeze(%z, %a)\n%y = Relu(%w)"), graph("%y = Relu(%x)")},
+              });
+}
+
+TEST(EliminateTransposes, MergeAndCancel) {
+  const auto graph = [](const std::string& body) { return "graph(%x: float32[n,3,4,5], %z: float32[n,3,4,5]) -> (%y) {\n" + body + "\n}"; };
+  const std::string to_last = "{perm=[0,2,3,1]}\n", to_first = "{perm=[0,3,1,2]}\n";
+  check_cases(
+      eliminate_transposes(),
+      {
+          {"identity", graph("%a = Transpose(%x) {perm=[0,1,2,3]}\n%y = Relu(%a)"), graph("%y = Relu(%x)")},
+          {"there and back", graph("%a = Transpose(%x) " + to_last + "%b = Transpose(%a) " + to_first + "%y = Relu(%b)"), graph("%y = Relu(%x)")},
+          {"two become one", graph("%a = Transpose(%x) " + to_last + "%y = Transpose(%a) {perm=[0,2,1,3]}"), graph("%y = Transpose(%x) {perm=[0,3,2,1]}")},
+          {"around a bias and an activation",
+           graph("%c: float32[3] = constant [1, 2, 3]\n%a = Transpose(%x) " + to_last + "%b = Add(%a, %c)\n%d = Relu(%b)\n%y = Transpose(%d) " + to_first),
+           graph("%c: float32[1,3,1,1] = constant [1, 2, 3]\n%b = Add(%x, %c)\n%y = Relu(%b)")},
+          {"two operands", graph("%a = Transpose(%x) " + to_last + "%b = Transpose(%z) " + to_last + "%y = Add(%a, %b)"),
+           graph("%b = Add(%x, %z)\n%y = Transpose(%b) " + to_last)},
+          {"different transposes", "graph(%x: float32[n,4,4,4], %z: float32[n,4,4,4]) -> (%y) {\n%a = Transpose(%x) " + to_last + "%b = Transpose(%z) " + to_first +
+                                       "%y = Add(%a, %b)\n}", ""},
+          {"an activation that ends the graph", graph("%a = Transpose(%x) " + to_last + "%y = Relu(%a)"), ""},
+      });
+}
+
+TEST(EliminateTransposes, AxesOfSizeOne) {
+  const auto graph = [](const std::string& body) { return "graph(%x: float32[n,1,4,1]) -> (%y) {\n" + body + "\n}"; };
+  check_cases(eliminate_transposes(),
+              {
+                  {"only sizes of 1 move", graph("%y = Transpose(%x) {perm=[0,2,1,3]}"),
+                   graph("%s: int64[4] = symbolic [n, 4, 1, 1]\n%y = Reshape(%x, %s) {allowzero=1}")},
+                  {"others change places", graph("%y = Transpose(%x) {perm=[2,1,0,3]}"), ""},
+              });
+}
+
+}  // namespace
+}  // namespace wootz::pass_tests

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/recognise/recognise_norms.h"
+
+#include "ops/registry.h"
+#include "tests/passes/harness.h"
+
+namespace wootz::pass_tests {
+namespace {
+
+const std::string kParameters =
+    "%axes: int64[1] = constant [-1]\n%e: float32[] = constant 0.00001\n%two: float32[] = constant 2\n"
+    "%g: float32[4] = constant [1, 2, 3, 4]\n%b: float32[4] = constant [5, 6, 7, 8]\n";
+
+std::string graph(const std::string& body, const std::string& outputs = "%y") {
+  return "graph(%x: float32[n,3,4]) -> (" + outputs + ") {\n" + kParameters + body + "\n}";
+}
+
+const std::string kMean = "%m = ReduceMean(%x, %axes)\n%d = Sub(%x, %m)\n";
+const std::string kVariance = "%q = Mul(%d, %d)\n%v = ReduceMean(%q, %axes)\n%w = Add(%v, %e)\n%s = Sqrt(%w)\n";
+const std::string kExpected = graph("%y = LayerNormalization(%x, %g, %b) {axis=2, epsilon=1e-05}");
+
+TEST(RecogniseNorms, LayerNorm) {
+  check_cases(
+      recognise_norms(),
+      {
+          {"PyTorch legacy", graph(kMean + "%q = Pow(%d, %two)\n%v = ReduceMean(%q, %axes)\n%w = Add(%v, %e)\n%s = Sqrt(%w)\n"
+                                           "%z = Div(%d, %s)\n%t = Mul(%z, %g)\n%y = Add(%t, %b)"), kExpected},
+          {"product for the square", graph(kMean + kVariance + "%z = Div(%d, %s)\n%t = Mul(%g, %z)\n%y = Add(%b, %t)"), kExpected},
+          {"by the reciprocal", graph(kMean + kVariance + "%r = Reciprocal(%s)\n%z = Mul(%d, %r)\n%t = Mul(%z, %g)\n%y = Add(%t, %b)"), kExpected},
+          {"tf2onnx", graph(kMean + kVariance + "%r = Reciprocal(%s)\n%f = Mul(%r, %g)\n%xf = Mul(%x, %f)\n%mf = Mul(%m, %f)\n"
+                                                "%u = Sub(%b, %mf)\n%y = Add(%xf, %u)"), kExpected},
+          {"without factor and term", graph(kMean + kVariance + "%z = Div(%d, %s)\n%y = Relu(%z)"),
+           graph("%one: float32[4] = constant [1, 1, 1, 1]\n%z = LayerNormalization(%x, %one) {axis=2, epsilon=1e-05}\n%y = Relu(%z)")},
+          {"over another axis",
+           "graph(%x: float32[n,3,4]) -> (%y) {\n%axes: int64[1] = constant [1]\n%e: float32[] = constant 0.00001\n" + kMean + kVariance +
+               "%y = Div(%d, %s)\n}", ""},
+          {"variance over other axes than the mean",
+           graph("%other: int64[2] = constant [1, 2]\n" + kMean + "%q = Mul(%d, %d)\n%v = ReduceMean(%q, %other)\n%w = Add(%v, %e)\n%s = Sqrt(%w)\n%y = Div(%d, %s)"), ""},
+          {"deviation read elsewhere", graph(kMean + kVariance + "%y = Div(%d, %s)", "%y, %s"), ""},
+          {"factor that varies over rows",
+           graph("%k: float32[3,1] = constant [1, 2, 3]\n%one: float32[4] = constant [1, 1, 1, 1]\n"
+                 "%z = LayerNormalization(%x, %one) {axis=2, epsilon=1e-05}\n%y = Mul(%z, %k)"), ""},
+      },
+      1e-4);
+}
+
+TEST(RecogniseNorms, RmsNorm) {
+  if (!OpRegistry::global().find("", "RMSNormalization")) GTEST_SKIP();
+  const std::string square = "%q = Mul(%x, %x)\n%v = ReduceMean(%q, %axes)\n%w = Add(%v, %e)\n%s = Sqrt(%w)\n";
+  const std::string expected = graph("%y = RMSNormalization(%x, %g) {axis=2, epsilon=1e-05}");
+  check_cases(recognise_norms(),
+              {
+                  {"divided by the root", graph(square + "%z = Div(%x, %s)\n%y = Mul(%z, %g)"), expected},
+                  {"T5: times the reciprocal", graph(square + "%r = Reciprocal(%s)\n%z = Mul(%x, %r)\n%y = Mul(%g, %z)"), expected},
+                  {"without epsilon's sum", graph("%q = Mul(%x, %x)\n%v = ReduceMean(%q, %axes)\n%s = Sqrt(%v)\n%z = Div(%x, %s)\n%y = Mul(%z, %g)"), ""},
+              },
+              1e-4);
+}
+
+TEST(RecogniseNorms, Softmax) {
+  const std::string exponent = "%m = ReduceMax(%x, %axes)\n%d = Sub(%x, %m)\n%p = Exp(%d)\n";
+  check_cases(recognise_norms(),
+              {
+                  {"with the maximum", graph(exponent + "%s = ReduceSum(%p, %axes)\n%y = Div(%p, %s)"), graph("%y = Softmax(%x) {axis=2}")},
+                  {"plain", graph("%p = Exp(%x)\n%s = ReduceSum(%p, %axes)\n%y = Div(%p, %s)"), graph("%y = Softmax(%x) {axis=2}")},
+                  {"mean for the sum", graph(exponent + "%s = ReduceMean(%p, %axes)\n%y = Div(%p, %s)"), ""},
+              });
+}
+
+}  // namespace
+}  // namespace wootz::pass_tests
