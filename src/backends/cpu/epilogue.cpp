@@ -164,6 +164,16 @@ void Epilogue::apply(float* tile, int64_t row, int64_t column, int64_t rows, int
   const auto& ops = plan->operands_;
   const Dims& dims = plan->row_dims_;
   TileOperand at[EpiloguePlan::kMaxOperands];
+  // Rows without gaps between them whose operands step along: one run over all of them.
+  const bool one_run = ld == columns && std::all_of(ops.begin(), ops.end(), [&](const EpilogueOperand& o) {
+    if (o.input < 0) return true;
+    const bool is_scalar = o.column_stride == 0 && std::all_of(o.row_strides.begin(), o.row_strides.end(), [](int64_t s) { return s == 0; });
+    return is_scalar || (o.column_stride == 1 && dims.size() == 1 && o.row_strides[0] == columns);
+  });
+  if (one_run) {
+    columns *= rows;
+    rows = 1;
+  }
   for (int64_t r = row; r < row + rows; ++r, tile += ld) {
     for (size_t i = 1; i < ops.size(); ++i) {
       int64_t offset = ops[i].column_stride * column, rest = r;
