@@ -19,8 +19,10 @@ Attributes conv_attributes(const Shape2d& s) {
   return a;
 }
 
-Value* add_conv(RegionCase& region, const Shape2d& s, Order x_order = Order::kChannelsLast, bool bias = true) {
-  std::vector<Value*> in = {region.input({s.n, s.c, s.h, s.w}, x_order), region.constant({s.m, s.c / s.group, s.kh, s.kw})};
+Value* add_conv(RegionCase& region, const Shape2d& s, Order x_order = Order::kChannelsLast,
+                bool bias = true) {
+  std::vector<Value*> in = {region.input({s.n, s.c, s.h, s.w}, x_order),
+                            region.constant({s.m, s.c / s.group, s.kh, s.kw})};
   if (bias) in.push_back(region.constant({s.m}));
   return region.add("Conv", in, conv_attributes(s));
 }
@@ -47,8 +49,9 @@ const Shape2d kShapes[] = {
 
 TEST(ConvTactics, EveryShape) {
   for (const Shape2d& s : kShapes) {
-    SCOPED_TRACE(testing::Message() << s.n << "x" << s.c << "x" << s.h << "x" << s.w << " -> " << s.m << " kernel " << s.kh << "x"
-                                    << s.kw << " stride " << s.stride << " group " << s.group);
+    SCOPED_TRACE(testing::Message() << s.n << "x" << s.c << "x" << s.h << "x" << s.w << " -> " << s.m
+                                    << " kernel " << s.kh << "x" << s.kw << " stride " << s.stride
+                                    << " group " << s.group);
     RegionCase region;
     region.finish(add_conv(region, s), Order::kChannelsLast);
     const auto served = region.check(5e-6);
@@ -58,19 +61,23 @@ TEST(ConvTactics, EveryShape) {
 
 TEST(ConvTactics, Tails) {
   const Shape2d s{2, 16, 10, 9, 36};
-  for (const char* kind : {"relu", "clip", "residual", "residual_relu", "silu", "scale_by_pixel", "scale_by_image", "scalar"}) {
+  for (const char* kind :
+       {"relu", "clip", "residual", "residual_relu", "silu", "scale_by_pixel", "scale_by_image", "scalar"}) {
     SCOPED_TRACE(kind);
     RegionCase region;
     Value* y = add_conv(region, s);
     const std::string k = kind;
     if (k == "relu") y = region.add("Relu", {y});
     if (k == "clip") y = region.add("Clip", {y, region.immediate(-1), region.immediate(2)});
-    if (k.starts_with("residual")) y = region.add("Add", {y, region.input({s.n, s.m, s.h, s.w}, Order::kChannelsLast)});
+    if (k.starts_with("residual"))
+      y = region.add("Add", {y, region.input({s.n, s.m, s.h, s.w}, Order::kChannelsLast)});
     if (k == "residual_relu") y = region.add("Relu", {y});
     if (k == "silu") y = region.add("Mul", {y, region.add("Sigmoid", {y})});
-    if (k == "scale_by_pixel") y = region.add("Mul", {y, region.input({s.n, 1, s.h, s.w}, Order::kChannelsLast)});
+    if (k == "scale_by_pixel")
+      y = region.add("Mul", {y, region.input({s.n, 1, s.h, s.w}, Order::kChannelsLast)});
     if (k == "scale_by_image") y = region.add("Mul", {region.input({s.n, s.m, 1, 1}), y});
-    if (k == "scalar") y = region.add("Add", {region.add("Mul", {y, region.immediate(0.5f)}), region.constant({})});
+    if (k == "scalar")
+      y = region.add("Add", {region.add("Mul", {y, region.immediate(0.5f)}), region.constant({})});
     region.finish(y, Order::kChannelsLast);
     const auto served = region.check(5e-6);
     EXPECT_TRUE(served.contains("cpu.conv.implicit_gemm")) << region.refusal("cpu.conv.implicit_gemm");
@@ -81,13 +88,15 @@ TEST(ConvTactics, WithoutBiasAndWithATailThatAddsOne) {
   RegionCase region;
   const Shape2d s{1, 16, 8, 8, 20};
   Value* y = add_conv(region, s, Order::kChannelsLast, false);
-  region.finish(region.add("Relu", {region.add("Add", {y, region.constant({1, s.m, 1, 1})})}), Order::kChannelsLast);
+  region.finish(region.add("Relu", {region.add("Add", {y, region.constant({1, s.m, 1, 1})})}),
+                Order::kChannelsLast);
   region.check(5e-6);
 }
 
 TEST(ConvTactics, RowMajorStem) {
   RegionCase region;
-  region.finish(add_conv(region, {1, 3, 32, 30, 32, 3, 3, 2, 1, 1, {0, 0, 1, 1}}, Order::kRowMajor), Order::kChannelsLast);
+  region.finish(add_conv(region, {1, 3, 32, 30, 32, 3, 3, 2, 1, 1, {0, 0, 1, 1}}, Order::kRowMajor),
+                Order::kChannelsLast);
   EXPECT_TRUE(region.check(5e-6).contains("cpu.conv.implicit_gemm"));
 }
 
@@ -97,7 +106,9 @@ TEST(ConvTactics, OneDimension) {
     Attributes a;
     a.set("strides", Ints{2});
     a.set("pads", Ints{3, 2});
-    Value* y = region.add("Conv", {region.input({2, channels, 301}, Order::kChannelsLast), region.constant({24, channels, 5})}, a);
+    Value* y = region.add(
+        "Conv", {region.input({2, channels, 301}, Order::kChannelsLast), region.constant({24, channels, 5})},
+        a);
     region.finish(region.add("Tanh", {y}), Order::kChannelsLast);
     EXPECT_TRUE(region.check(5e-6).contains("cpu.conv.implicit_gemm"));
   }
@@ -109,8 +120,10 @@ TEST(ConvTactics, AutoPad) {
     Attributes a;
     a.set("auto_pad", std::string(pad));
     a.set("strides", Ints{2, 2});
-    region.finish(region.add("Conv", {region.input({1, 16, 9, 8}, Order::kChannelsLast), region.constant({8, 16, 4, 3})}, a),
-                  Order::kChannelsLast);
+    region.finish(
+        region.add("Conv",
+                   {region.input({1, 16, 9, 8}, Order::kChannelsLast), region.constant({8, 16, 4, 3})}, a),
+        Order::kChannelsLast);
     EXPECT_TRUE(region.check(5e-6).contains("cpu.conv.implicit_gemm"));
   }
 }

@@ -7,7 +7,8 @@ namespace {
 struct Size {
   int64_t m, n, k;
 };
-const Size kSizes[] = {{1, 1, 1}, {1, 100, 33}, {2, 65, 7}, {7, 16, 64}, {13, 48, 20}, {50, 130, 17}, {128, 64, 96}, {33, 5, 2100}, {4, 300, 129}};
+const Size kSizes[] = {{1, 1, 1},     {1, 100, 33},  {2, 65, 7},    {7, 16, 64},  {13, 48, 20},
+                       {50, 130, 17}, {128, 64, 96}, {33, 5, 2100}, {4, 300, 129}};
 
 TEST(MatMulTactics, ConstantB) {
   for (const Size& s : kSizes) {
@@ -43,7 +44,9 @@ TEST(MatMulTactics, BothOperandsVary) {
 }
 
 TEST(MatMulTactics, BroadcastBatches) {
-  for (const auto& [a, b] : {std::pair<Dims, Dims>{{4, 1, 9, 12}, {1, 3, 12, 20}}, {{9, 12}, {5, 12, 20}}, {{5, 9, 12}, {12, 20}}}) {
+  for (const auto& [a, b] : {std::pair<Dims, Dims>{{4, 1, 9, 12}, {1, 3, 12, 20}},
+                             {{9, 12}, {5, 12, 20}},
+                             {{5, 9, 12}, {12, 20}}}) {
     RegionCase region;
     region.finish(region.add("MatMul", {region.input(a), region.input(b)}));
     EXPECT_TRUE(region.check(3e-6).contains("cpu.matmul.batched"));
@@ -63,7 +66,8 @@ TEST(MatMulTactics, TransposedViewsAndMaskTail) {
   EXPECT_TRUE(region.check(3e-6).contains("cpu.matmul.batched"));
   // The product with the values writes [batch, s, heads, d].
   RegionCase context;
-  context.finish(context.add("MatMul", {context.input({batch, heads, s, s}), context.input({batch, heads, s, d})}));
+  context.finish(
+      context.add("MatMul", {context.input({batch, heads, s, s}), context.input({batch, heads, s, d})}));
   context.problem().outputs[0].strides = {s * heads * d, d, heads * d, 1};
   EXPECT_TRUE(context.check(3e-6).contains("cpu.matmul.batched"));
 }
@@ -73,7 +77,8 @@ TEST(GemmTactics, TransposesScalesAndBias) {
     for (int64_t trans : {0, 1, 2, 3})
       for (const Dims& c : {Dims{21}, Dims{1, 21}, Dims{10, 21}, Dims{10, 1}, Dims{}, Dims{0}}) {
         for (float beta : {1.0f, 0.5f}) {
-          SCOPED_TRACE(testing::Message() << "trans " << trans << " rank of C " << c.size() << " beta " << beta);
+          SCOPED_TRACE(testing::Message()
+                       << "trans " << trans << " rank of C " << c.size() << " beta " << beta);
           RegionCase region;
           Attributes a;
           a.set("transA", trans & 1);
@@ -88,7 +93,8 @@ TEST(GemmTactics, TransposesScalesAndBias) {
           region.finish(region.add("Relu", {region.add("Gemm", in, a)}));
           const auto served = region.check(3e-6);
           EXPECT_EQ(served.contains("cpu.matmul.packed"), constant_b) << region.refusal("cpu.matmul.packed");
-          EXPECT_EQ(served.contains("cpu.matmul.batched"), !constant_b) << region.refusal("cpu.matmul.batched");
+          EXPECT_EQ(served.contains("cpu.matmul.batched"), !constant_b)
+              << region.refusal("cpu.matmul.batched");
         }
       }
 }
@@ -97,7 +103,8 @@ TEST(GemmTactics, OneRow) {
   RegionCase region;
   Attributes a;
   a.set("transB", int64_t{1});
-  Value* y = region.add("Gemm", {region.input({1, 500}), region.constant({1000, 500}), region.constant({1000})}, a);
+  Value* y =
+      region.add("Gemm", {region.input({1, 500}), region.constant({1000, 500}), region.constant({1000})}, a);
   region.finish(region.add("Add", {y, region.input({1, 1000})}));
   EXPECT_TRUE(region.check(3e-6).contains("cpu.matmul.gemv"));
 }

@@ -13,12 +13,14 @@ int other_operand(const ScalarInstruction& in, int running) { return in.a == run
 
 }  // namespace
 
-std::optional<std::string> EpiloguePlan::make_operand(const Problem& problem, int input, const Dims& main_dims,
-                                                      size_t column_axis, EpilogueOperand& operand) const {
+std::optional<std::string> EpiloguePlan::make_operand(const Problem& problem, int input,
+                                                      const Dims& main_dims, size_t column_axis,
+                                                      EpilogueOperand& operand) const {
   const TensorDesc& desc = problem.inputs[static_cast<size_t>(input)];
   if (desc.dtype != DType::kFloat32)
     return input_label(input) + " is " + std::string(dtype_name(desc.dtype)) + ", expected float32";
-  if (desc.dims.size() > main_dims.size()) return input_label(input) + " has a higher rank than the main result";
+  if (desc.dims.size() > main_dims.size())
+    return input_label(input) + " has a higher rank than the main result";
   operand.input = input;
   operand.constant = desc.constant;
   const size_t lead = main_dims.size() - desc.dims.size();
@@ -38,8 +40,8 @@ std::optional<std::string> EpiloguePlan::make_operand(const Problem& problem, in
   return std::nullopt;
 }
 
-std::optional<std::string> EpiloguePlan::prepare(const Problem& problem, const ContractionView& view, const Dims& main_dims,
-                                                 int column_axis, const Value* bias) {
+std::optional<std::string> EpiloguePlan::prepare(const Problem& problem, const ContractionView& view,
+                                                 const Dims& main_dims, int column_axis, const Value* bias) {
   const ScalarProgram& program = view.tail.program;
   const size_t axis = static_cast<size_t>(column_axis);
   if (problem.outputs[0].dims != main_dims) return "the tail enlarges the main result";
@@ -55,16 +57,19 @@ std::optional<std::string> EpiloguePlan::prepare(const Problem& problem, const C
     // A vector over columns, whatever its rank and the position of the column axis.
     bias_.input = body_input_index(problem.body(), bias);
     const TensorDesc& desc = problem.inputs[static_cast<size_t>(bias_.input)];
-    if (desc.dtype != DType::kFloat32) return "the bias is " + std::string(dtype_name(desc.dtype)) + ", expected float32";
+    if (desc.dtype != DType::kFloat32)
+      return "the bias is " + std::string(dtype_name(desc.dtype)) + ", expected float32";
     if (!desc.is_row_major()) return "the bias is a strided view";
     bias_.constant = desc.constant;
     bias_.column_stride = 1;
+    own_bias_ = bias_;
   }
   merge_rows();
-  if (program.instructions.empty() && program.results[0] == 0) return std::nullopt;
-  if (fold_into_registers(program)) return std::nullopt;
+  is_empty_ = program.instructions.empty() && program.results[0] == 0;
+  if (is_empty_) return std::nullopt;
+  in_registers_ = fold_into_registers(program);
   tail_ = TileProgram::compile(program);
-  if (!tail_) return TileProgram::refusal(program).value_or("the tail has no vector form");
+  if (!tail_ && !in_registers_) return TileProgram::refusal(program).value_or("the tail has no vector form");
   return std::nullopt;
 }
 
@@ -85,8 +90,8 @@ void EpiloguePlan::merge_rows() {
   }
 }
 
-/// Recognises `clamp(x + bias + residual)`, each part optional. Leaves bias_, addend_ and the bounds as they were when
-/// the program is anything else.
+/// Recognises `clamp(x + bias + residual)`, each part optional. Leaves bias_, addend_ and the bounds as they
+/// were when the program is anything else.
 bool EpiloguePlan::fold_into_registers(const ScalarProgram& program) {
   EpilogueOperand bias = bias_, addend;
   float low = low_, high = high_;
@@ -105,10 +110,12 @@ bool EpiloguePlan::fold_into_registers(const ScalarProgram& program) {
     if (in.dtype != DType::kFloat32 || (in.a != running && in.b != running)) return false;
     const int other = other_operand(in, running);
     if (in.op == ScalarOp::kAdd) {
-      if (clamped || other == running || other <= 0 || other >= operand_count || immediate(other)) return false;
+      if (clamped || other == running || other <= 0 || other >= operand_count || immediate(other))
+        return false;
       const EpilogueOperand& o = operands_[static_cast<size_t>(other)];
       if (o.input < 0 || o.column_stride != 1) return false;
-      const bool by_column = std::all_of(o.row_strides.begin(), o.row_strides.end(), [](int64_t s) { return s == 0; });
+      const bool by_column =
+          std::all_of(o.row_strides.begin(), o.row_strides.end(), [](int64_t s) { return s == 0; });
       EpilogueOperand& into = by_column ? bias : addend;
       if (into.input >= 0 || (!by_column && o.row_strides.size() > 1)) return false;
       into = o;
@@ -142,34 +149,39 @@ bool EpiloguePlan::fold_into_registers(const ScalarProgram& program) {
 namespace {
 const float* pointer_of(const EpilogueOperand& operand, const LaunchArgs& args) {
   if (operand.input < 0) return nullptr;
-  return operand.constant ? operand.constant->as<float>() : static_cast<const float*>(args.inputs[operand.input]);
+  return operand.constant ? operand.constant->as<float>()
+                          : static_cast<const float*>(args.inputs[operand.input]);
 }
 }  // namespace
 
 Epilogue EpiloguePlan::bind(const LaunchArgs& args) const noexcept {
   Epilogue e;
   e.plan = this;
+  e.own_bias = pointer_of(own_bias_, args);
   e.bias = pointer_of(bias_, args);
   e.addend = pointer_of(addend_, args);
   e.ld_addend = addend_.row_strides.empty() ? 0 : addend_.row_strides[0];
   e.low = low_;
   e.high = high_;
-  e.has_tail = tail_.has_value();
+  e.has_tail = !in_registers_;
   for (size_t i = 0; i < operands_.size(); ++i) e.operands[i] = pointer_of(operands_[i], args);
   return e;
 }
 
-void Epilogue::apply(float* tile, int64_t row, int64_t column, int64_t rows, int64_t columns, int64_t ld) const noexcept {
-  if (!has_tail) return;
+void Epilogue::apply_whole(float* tile, int64_t row, int64_t column, int64_t rows, int64_t columns,
+                           int64_t ld) const noexcept {
+  if (!plan->tail_) return;
   const auto& ops = plan->operands_;
   const Dims& dims = plan->row_dims_;
   TileOperand at[EpiloguePlan::kMaxOperands];
   // Rows without gaps between them whose operands step along: one run over all of them.
-  const bool one_run = ld == columns && std::all_of(ops.begin(), ops.end(), [&](const EpilogueOperand& o) {
-    if (o.input < 0) return true;
-    const bool is_scalar = o.column_stride == 0 && std::all_of(o.row_strides.begin(), o.row_strides.end(), [](int64_t s) { return s == 0; });
-    return is_scalar || (o.column_stride == 1 && dims.size() == 1 && o.row_strides[0] == columns);
-  });
+  const bool one_run =
+      ld == columns && std::all_of(ops.begin(), ops.end(), [&](const EpilogueOperand& o) {
+        if (o.input < 0) return true;
+        const bool is_scalar = o.column_stride == 0 && std::all_of(o.row_strides.begin(), o.row_strides.end(),
+                                                                   [](int64_t s) { return s == 0; });
+        return is_scalar || (o.column_stride == 1 && dims.size() == 1 && o.row_strides[0] == columns);
+      });
   if (one_run) {
     columns *= rows;
     rows = 1;
@@ -180,7 +192,8 @@ void Epilogue::apply(float* tile, int64_t row, int64_t column, int64_t rows, int
       if (dims.size() == 1) {
         if (ops[i].input >= 0) offset += r * ops[i].row_strides[0];
       } else if (ops[i].input >= 0) {
-        for (size_t d = dims.size(); d-- > 0; rest /= dims[d]) offset += rest % dims[d] * ops[i].row_strides[d];
+        for (size_t d = dims.size(); d-- > 0; rest /= dims[d])
+          offset += rest % dims[d] * ops[i].row_strides[d];
       }
       at[i] = {operands[i] ? operands[i] + offset : nullptr, static_cast<int>(ops[i].column_stride)};
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One float vector type for kernels that are compiled once per instruction set. Everything lives in a namespace named
-// after the set: the linker must never take one set's inline function for another's.
+// One float vector type for kernels that are compiled once per instruction set. Everything lives in a
+// namespace named after the set: the linker must never take one set's inline function for another's.
 #pragma once
 #include <immintrin.h>
 
@@ -27,7 +27,9 @@ WOOTZ_INLINE Vec set1(float x) { return {_mm512_set1_ps(x)}; }
 WOOTZ_INLINE Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
 WOOTZ_INLINE void store(float* p, Vec a) { _mm512_storeu_ps(p, a.v); }
 /// The first n elements, the others zero; n may exceed the width or be negative.
-WOOTZ_INLINE __mmask16 first(int64_t n) { return n >= 16 ? 0xffff : n <= 0 ? 0 : static_cast<__mmask16>((1u << n) - 1); }
+WOOTZ_INLINE __mmask16 first(int64_t n) {
+  return n >= 16 ? 0xffff : n <= 0 ? 0 : static_cast<__mmask16>((1u << n) - 1);
+}
 WOOTZ_INLINE Vec load_n(const float* p, int64_t n) { return {_mm512_maskz_loadu_ps(first(n), p)}; }
 WOOTZ_INLINE void store_n(float* p, Vec a, int64_t n) { _mm512_mask_storeu_ps(p, first(n), a.v); }
 WOOTZ_INLINE Vec add(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolution: one channel in, one out. Bound by loads, so every input vector is used for all outputs near it.
+// Depthwise convolution: one channel in, one out. Bound by loads, so every input vector is used for all
+// outputs near it.
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/conv/conv_problem.h"
@@ -12,11 +13,15 @@ extern const DepthwiseFunction depthwise_row_avx2;
 extern const DepthwiseFunction depthwise_row_portable;
 
 DepthwiseFunction depthwise_row(Isa isa) {
-  if (!isa_available(isa)) throw Error(ErrorKind::kDevice, "this processor lacks the instruction set of the chosen kernel");
+  if (!isa_available(isa))
+    throw Error(ErrorKind::kDevice, "this processor lacks the instruction set of the chosen kernel");
   switch (isa) {
-    case Isa::kAvx512: return depthwise_row_avx512;
-    case Isa::kAvx2: return depthwise_row_avx2;
-    default: return depthwise_row_portable;
+    case Isa::kAvx512:
+      return depthwise_row_avx512;
+    case Isa::kAvx2:
+      return depthwise_row_avx2;
+    default:
+      return depthwise_row_portable;
   }
 }
 
@@ -65,11 +70,13 @@ class DepthwiseKernel final : public Kernel {
   void columns(const LaunchArgs& args, const float* x, float* y, const Epilogue& epilogue) {
     pool_of(args)(parts_, [&](int part, int parts) {
       for (int64_t line = 0; line < conv_.geometry.batch; ++line)
-        run_line(x, y, epilogue, line, conv_.geometry.out_w * part / parts, conv_.geometry.out_w * (part + 1) / parts);
+        run_line(x, y, epilogue, line, conv_.geometry.out_w * part / parts,
+                 conv_.geometry.out_w * (part + 1) / parts);
     });
   }
 
-  void run_line(const float* x, float* y, const Epilogue& epilogue, int64_t line, int64_t ox0, int64_t ox1) const {
+  void run_line(const float* x, float* y, const Epilogue& epilogue, int64_t line, int64_t ox0,
+                int64_t ox1) const {
     const ConvGeometry& g = conv_.geometry;
     if (ox0 == ox1) return;
     const int64_t pixel = line * g.out_w + ox0;
@@ -104,7 +111,8 @@ class ConvDepthwiseTactic final : public Tactic {
     ConvProblem conv;
     if (auto why = ConvProblem::read(problem, conv)) return why;
     const ConvGeometry& g = conv.geometry;
-    if (g.groups != g.channels || g.outputs != g.channels) return "not one group per channel with one output each";
+    if (g.groups != g.channels || g.outputs != g.channels)
+      return "not one group per channel with one output each";
     if (g.taps() > kMaxDepthwiseTaps) return "more than 128 taps";
     if (conv.x.c != 1) return "the input is not channels-last";
     if (g.pixels() == 0) return "an empty result";
@@ -118,22 +126,28 @@ class ConvDepthwiseTactic final : public Tactic {
 
   Packed pack(const Problem& problem, const TacticConfig&) const override {
     const Tensor& w = conv_weights(problem);
-    const int64_t channels = w.dims()[0], taps = w.size() / std::max<int64_t>(1, channels), ld = padded_channels(channels);
+    const int64_t channels = w.dims()[0], taps = w.size() / std::max<int64_t>(1, channels),
+                  ld = padded_channels(channels);
     Tensor packed = Tensor::zeros(DType::kFloat32, {taps, ld});
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t t = 0; t < taps; ++t) packed.as<float>()[t * ld + c] = w.as<float>()[c * taps + t];
     return {packed};
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config, const Packed& packed) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
+                                      const Packed& packed) const override {
     ConvProblem conv;
-    if (auto why = ConvProblem::read(problem, conv)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
-    return std::make_unique<DepthwiseKernel>(problem, std::move(conv), static_cast<Isa>(config.get("isa")), packed[0]);
+    if (auto why = ConvProblem::read(problem, conv))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    return std::make_unique<DepthwiseKernel>(problem, std::move(conv), static_cast<Isa>(config.get("isa")),
+                                             packed[0]);
   }
 };
 
 }  // namespace
 
-void register_cpu_conv_depthwise_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ConvDepthwiseTactic>()); }
+void register_cpu_conv_depthwise_tactic(CpuTactics& tactics) {
+  tactics.add(std::make_unique<ConvDepthwiseTactic>());
+}
 
 }  // namespace wootz

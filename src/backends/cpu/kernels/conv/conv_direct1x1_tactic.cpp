@@ -25,7 +25,8 @@ PixelLines pixel_lines(const Problem& problem, const ConvProblem& conv) {
 
 class Direct1x1Kernel final : public Kernel {
  public:
-  Direct1x1Kernel(const Problem& problem, ConvProblem conv, const PanelKernels& kernels, Tensor packed, int64_t split)
+  Direct1x1Kernel(const Problem& problem, ConvProblem conv, const PanelKernels& kernels, Tensor packed,
+                  int64_t split)
       : conv_(std::move(conv)),
         kernels_(kernels),
         packed_(std::move(packed)),
@@ -52,7 +53,8 @@ class Direct1x1Kernel final : public Kernel {
         left.a = x + line_offset(line) + first * lines_.pixel_pitch;
         left.lda = lines_.pixel_pitch;
         left.segment_length = panels_.k;
-        multiply_rows(kernels_, panels_, left, here, r.p0, r.p1, {y + row * conv_.y_pitch, conv_.y_pitch, row, 0}, epilogue);
+        multiply_rows(kernels_, panels_, left, here, r.p0, r.p1,
+                      {y + row * conv_.y_pitch, conv_.y_pitch, row, 0}, epilogue);
         row += here;
       }
     });
@@ -70,7 +72,7 @@ class Direct1x1Kernel final : public Kernel {
   PackedPanels panels_;
   PixelLines lines_;
   int parts_;
-  int64_t split_;   // 0: by the sizes, 1: pixels, 2: output channels
+  int64_t split_;  // 0: by the sizes, 1: pixels, 2: output channels
 };
 
 class ConvDirect1x1Tactic final : public Tactic {
@@ -100,16 +102,21 @@ class ConvDirect1x1Tactic final : public Tactic {
     return {pack_conv_weights(panel_kernels(static_cast<Isa>(config.get("isa"))), conv_weights(problem), 1)};
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config, const Packed& packed) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
+                                      const Packed& packed) const override {
     ConvProblem conv;
-    if (auto why = ConvProblem::read(problem, conv)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
-    return std::make_unique<Direct1x1Kernel>(problem, std::move(conv), panel_kernels(static_cast<Isa>(config.get("isa"))),
-                                             packed[0], config.get("split"));
+    if (auto why = ConvProblem::read(problem, conv))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    return std::make_unique<Direct1x1Kernel>(problem, std::move(conv),
+                                             panel_kernels(static_cast<Isa>(config.get("isa"))), packed[0],
+                                             config.get("split"));
   }
 };
 
 }  // namespace
 
-void register_cpu_conv_direct1x1_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ConvDirect1x1Tactic>()); }
+void register_cpu_conv_direct1x1_tactic(CpuTactics& tactics) {
+  tactics.add(std::make_unique<ConvDirect1x1Tactic>());
+}
 
 }  // namespace wootz

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any float32 convolution as a product of pixels and packed weights, without an im2col matrix: the rows of a tap are
-// found through pointers, or in a padded copy of a few input rows where channels are too few for that to pay.
+// Any float32 convolution as a product of pixels and packed weights, without an im2col matrix: the rows of a
+// tap are found through pointers, or in a padded copy of a few input rows where channels are too few for that
+// to pay.
 #include <algorithm>
 
 #include "backends/cpu/cpu_stream.h"
@@ -11,12 +12,13 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kPadded = 1;   // config "copy"
+constexpr int64_t kPadded = 1;  // config "copy"
 
 /// What both methods share.
 class ConvGemmKernel : public Kernel {
  public:
-  ConvGemmKernel(ConvProblem conv, const PanelKernels& kernels, const Dims& weight_dims, Tensor packed, int parts)
+  ConvGemmKernel(ConvProblem conv, const PanelKernels& kernels, const Dims& weight_dims, Tensor packed,
+                 int parts)
       : conv_(std::move(conv)),
         kernels_(kernels),
         panels_(conv_panel_shape(kernels, weight_dims, conv_.geometry.groups)),
@@ -43,7 +45,8 @@ class PointerKernel final : public ConvGemmKernel {
   template <class... Args>
   explicit PointerKernel(Args&&... args)
       : ConvGemmKernel(std::forward<Args>(args)...),
-        block_(std::min<int64_t>(conv_.geometry.pixels(), block_rows(kernels_, conv_.geometry.channels, conv_.geometry.outputs))),
+        block_(std::min<int64_t>(conv_.geometry.pixels(),
+                                 block_rows(kernels_, conv_.geometry.channels, conv_.geometry.outputs))),
         zeros_(Tensor::zeros(DType::kFloat32, {conv_.geometry.channels})) {}
 
   size_t workspace_bytes() const override {
@@ -81,7 +84,8 @@ class PointerKernel final : public ConvGemmKernel {
     left.segment_length = g.group_channels();
     float* c = y + row * conv_.y_pitch;
     if (g.groups == 1) {
-      multiply_block(kernels_, group_panels(0), left, rows, range.p0, range.p1, {c, conv_.y_pitch, row, 0}, epilogue);
+      multiply_block(kernels_, group_panels(0), left, rows, range.p0, range.p1, {c, conv_.y_pitch, row, 0},
+                     epilogue);
       return;
     }
     Epilogue without_tail = epilogue;
@@ -90,7 +94,8 @@ class PointerKernel final : public ConvGemmKernel {
       const PackedPanels panels = group_panels(i);
       left.rows_offset = i * g.group_channels();
       const int64_t column = i * g.group_outputs();
-      multiply_block(kernels_, panels, left, rows, 0, panels.panels(), {c + column, conv_.y_pitch, row, column}, without_tail);
+      multiply_block(kernels_, panels, left, rows, 0, panels.panels(),
+                     {c + column, conv_.y_pitch, row, column}, without_tail);
     }
     epilogue.apply(c, row, 0, rows, g.outputs, conv_.y_pitch);
   }
@@ -132,12 +137,12 @@ class PointerKernel final : public ConvGemmKernel {
     std::fill(out + (z - ox0), out + (ox1 - ox0), zeros);
   }
 
-  int64_t block_;   // pixels
+  int64_t block_;  // pixels
   Tensor zeros_;
 };
 
-/// A band of input rows copied with its padding, channels fastest: then a kernel row's taps are one run of memory. The
-/// input may have any strides.
+/// A band of input rows copied with its padding, channels fastest: then a kernel row's taps are one run of
+/// memory. The input may have any strides.
 class PaddedKernel final : public ConvGemmKernel {
  public:
   template <class... Args>
@@ -145,7 +150,9 @@ class PaddedKernel final : public ConvGemmKernel {
     const ConvGeometry& g = conv_.geometry;
     // Few output rows (a 1-D convolution): cut the columns too, so that every part gets some.
     const int64_t lines = g.batch * g.out_h;
-    cuts_ = lines >= 4 * parts_ ? 1 : std::clamp<int64_t>(4 * parts_ / std::max<int64_t>(1, lines), 1, std::max<int64_t>(1, g.out_w / 48));
+    cuts_ = lines >= 4 * parts_ ? 1
+                                : std::clamp<int64_t>(4 * parts_ / std::max<int64_t>(1, lines), 1,
+                                                      std::max<int64_t>(1, g.out_w / 48));
     cuts_ = std::max(cuts_, (g.out_w + kMostColumns - 1) / kMostColumns);
     columns_ = (g.out_w + cuts_ - 1) / cuts_;
     band_width_ = (columns_ - 1) * g.stride_w + window(g.kernel_w, g.dilation_w);
@@ -157,7 +164,9 @@ class PaddedKernel final : public ConvGemmKernel {
     band_floats_ = (band_floats_ + 15) / 16 * 16;
   }
 
-  size_t workspace_bytes() const override { return static_cast<size_t>(parts_ * band_floats_) * sizeof(float); }
+  size_t workspace_bytes() const override {
+    return static_cast<size_t>(parts_ * band_floats_) * sizeof(float);
+  }
 
   void launch(const LaunchArgs& args) noexcept override {
     const Epilogue epilogue = conv_.epilogue.bind(args);
@@ -249,7 +258,8 @@ class ConvImplicitGemmTactic final : public Tactic {
     const int64_t isa = static_cast<int64_t>(available_isas()[0]);
     std::vector<TacticConfig> list;
     const bool copy_first = conv.geometry.channels < 16 || !serves_pointers(conv);
-    if (serves_copy(conv) && conv.geometry.channels <= 64) list.push_back({{{"isa", isa}, {"copy", kPadded}}});
+    if (serves_copy(conv) && conv.geometry.channels <= 64)
+      list.push_back({{{"isa", isa}, {"copy", kPadded}}});
     if (list.empty() && !serves_pointers(conv)) list.push_back({{{"isa", isa}, {"copy", kPadded}}});
     if (serves_pointers(conv)) {
       const TacticConfig pointers{{{"isa", isa}, {"copy", 0}}};
@@ -261,12 +271,15 @@ class ConvImplicitGemmTactic final : public Tactic {
   Packed pack(const Problem& problem, const TacticConfig& config) const override {
     const auto view = view_contraction(problem.body(), {"Conv"});
     const int64_t groups = view->main->attributes.get<int64_t>("group", 1);
-    return {pack_conv_weights(panel_kernels(static_cast<Isa>(config.get("isa"))), conv_weights(problem), groups)};
+    return {
+        pack_conv_weights(panel_kernels(static_cast<Isa>(config.get("isa"))), conv_weights(problem), groups)};
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config, const Packed& packed) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
+                                      const Packed& packed) const override {
     ConvProblem conv;
-    if (auto why = ConvProblem::read(problem, conv)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    if (auto why = ConvProblem::read(problem, conv))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const PanelKernels& kernels = panel_kernels(static_cast<Isa>(config.get("isa")));
     const Dims w = problem.inputs[static_cast<size_t>(conv.w_input)].dims;
     if (config.get("copy") == kPadded)
@@ -283,6 +296,8 @@ class ConvImplicitGemmTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_conv_implicit_gemm_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ConvImplicitGemmTactic>()); }
+void register_cpu_conv_implicit_gemm_tactic(CpuTactics& tactics) {
+  tactics.add(std::make_unique<ConvImplicitGemmTactic>());
+}
 
 }  // namespace wootz

@@ -7,7 +7,8 @@
 
 namespace wootz {
 
-std::optional<std::string> read_conv_geometry(const Node& conv, const Dims& x, const Dims& w, ConvGeometry& g) {
+std::optional<std::string> read_conv_geometry(const Node& conv, const Dims& x, const Dims& w,
+                                              ConvGeometry& g) {
   if (x.size() < 3 || x.size() > 4) return "rank " + std::to_string(x.size()) + ", expected 3 or 4";
   const auto attributes = read_attributes<ConvAttributes>(conv.attributes);
   const Window window = conv_window(attributes, x, w);
@@ -47,7 +48,8 @@ std::optional<std::string> ConvProblem::read(const Problem& problem, ConvProblem
   const TensorDesc& w = problem.inputs[static_cast<size_t>(c.w_input)];
   const TensorDesc& y = problem.outputs[0];
   for (const TensorDesc* d : {&x, &w, &y})
-    if (d->dtype != DType::kFloat32) return "element type " + std::string(dtype_name(d->dtype)) + ", expected float32";
+    if (d->dtype != DType::kFloat32)
+      return "element type " + std::string(dtype_name(d->dtype)) + ", expected float32";
   if (auto why = read_conv_geometry(node, x.dims, w.dims, c.geometry)) return why;
   const ConvGeometry& g = c.geometry;
   Dims main_dims = {g.batch, g.outputs};

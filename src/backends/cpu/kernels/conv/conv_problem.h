@@ -21,12 +21,15 @@ struct ConvGeometry {
   int64_t group_channels() const { return channels / groups; }
   int64_t group_outputs() const { return outputs / groups; }
   int64_t pixels() const { return batch * out_h * out_w; }
-  bool is_pointwise() const {   // 1x1, output pixel = input pixel
-    return taps() == 1 && stride_h == 1 && stride_w == 1 && pad_top == 0 && pad_left == 0 && in_h == out_h && in_w == out_w;
+  bool is_pointwise() const {  // 1x1, output pixel = input pixel
+    return taps() == 1 && stride_h == 1 && stride_w == 1 && pad_top == 0 && pad_left == 0 && in_h == out_h &&
+           in_w == out_w;
   }
 };
-/// Geometry of an ONNX Conv at concrete dims [N, C, (H,) W] and [M, C / group, (kH,) kW]; or why there is none.
-std::optional<std::string> read_conv_geometry(const Node& conv, const Dims& x, const Dims& w, ConvGeometry& geometry);
+/// Geometry of an ONNX Conv at concrete dims [N, C, (H,) W] and [M, C / group, (kH,) kW]; or why there is
+/// none.
+std::optional<std::string> read_conv_geometry(const Node& conv, const Dims& x, const Dims& w,
+                                              ConvGeometry& geometry);
 
 /// Element strides of an image operand.
 struct ImageStrides {
@@ -39,11 +42,11 @@ struct ConvProblem {
   ConvGeometry geometry;
   int x_input = -1, w_input = -1;
   ImageStrides x;
-  int64_t y_pitch = 0;       // floats between output pixels
+  int64_t y_pitch = 0;  // floats between output pixels
   EpiloguePlan epilogue;
 
-  /// Reads a float32 convolution region whose output has adjacent channels and whose weights are constant; or tells why
-  /// the region is something else.
+  /// Reads a float32 convolution region whose output has adjacent channels and whose weights are constant; or
+  /// tells why the region is something else.
   static std::optional<std::string> read(const Problem& problem, ConvProblem& conv);
 };
 

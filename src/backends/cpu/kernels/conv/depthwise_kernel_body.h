@@ -20,7 +20,8 @@ struct Channels {
 };
 
 template <int WB, bool kWhole>
-WOOTZ_INLINE void finish_outputs(const DepthwiseRow& r, Channels<kWhole> ch, int64_t ox, int64_t c, const Vec* acc) {
+WOOTZ_INLINE void finish_outputs(const DepthwiseRow& r, Channels<kWhole> ch, int64_t ox, int64_t c,
+                                 const Vec* acc) {
   const Vec low = set1(r.low), high = set1(r.high);
 #pragma GCC unroll 8
   for (int i = 0; i < WB; ++i) {
@@ -32,8 +33,8 @@ WOOTZ_INLINE void finish_outputs(const DepthwiseRow& r, Channels<kWhole> ch, int
 
 /// WB neighbouring outputs of a K x K kernel. Every input vector is loaded once per kernel row.
 template <int K, int S, int WB, bool kWhole>
-WOOTZ_INLINE void square_channels(const DepthwiseRow& r, const float* const (&px)[K][(WB - 1) * S + K], int64_t ox, int64_t c,
-                                  Channels<kWhole> ch) {
+WOOTZ_INLINE void square_channels(const DepthwiseRow& r, const float* const (&px)[K][(WB - 1) * S + K],
+                                  int64_t ox, int64_t c, Channels<kWhole> ch) {
   constexpr int kInputs = (WB - 1) * S + K;
   Vec acc[WB];
   const Vec bias = r.bias ? ch.in(r.bias + c) : set1(0);
@@ -70,7 +71,8 @@ void square_block(const DepthwiseRow& r, int64_t ox) {
     const bool row_inside = y >= 0 && y < r.in_h;
     const float* line = r.image + (row_inside ? y * r.x_h : 0);
     for (int j = 0; j < kInputs; ++j)
-      px[ky][j] = row_inside && (inside || (x0 + j >= 0 && x0 + j < r.in_w)) ? line + (x0 + j) * r.x_w : r.zeros;
+      px[ky][j] =
+          row_inside && (inside || (x0 + j >= 0 && x0 + j < r.in_w)) ? line + (x0 + j) * r.x_w : r.zeros;
   }
   int64_t c = 0;
   for (; c + kWidth <= r.channels; c += kWidth) square_channels<K, S, WB>(r, px, ox, c, Channels<true>{});
@@ -93,8 +95,8 @@ void square_row(const DepthwiseRow& r) {
 }
 
 template <int WB, bool kWhole>
-WOOTZ_INLINE void any_channels(const DepthwiseRow& r, const float* const* px, int64_t taps, int64_t ox, int64_t c,
-                               Channels<kWhole> ch) {
+WOOTZ_INLINE void any_channels(const DepthwiseRow& r, const float* const* px, int64_t taps, int64_t ox,
+                               int64_t c, Channels<kWhole> ch) {
   Vec acc[WB];
   const Vec bias = r.bias ? ch.in(r.bias + c) : set1(0);
 #pragma GCC unroll 8

@@ -12,11 +12,15 @@ extern const WinogradTransforms winograd_transforms_avx2;
 extern const WinogradTransforms winograd_transforms_portable;
 
 const WinogradTransforms& winograd_transforms(Isa isa) {
-  if (!isa_available(isa)) throw Error(ErrorKind::kDevice, "this processor lacks the instruction set of the chosen kernel");
+  if (!isa_available(isa))
+    throw Error(ErrorKind::kDevice, "this processor lacks the instruction set of the chosen kernel");
   switch (isa) {
-    case Isa::kAvx512: return winograd_transforms_avx512;
-    case Isa::kAvx2: return winograd_transforms_avx2;
-    default: return winograd_transforms_portable;
+    case Isa::kAvx512:
+      return winograd_transforms_avx512;
+    case Isa::kAvx2:
+      return winograd_transforms_avx2;
+    default:
+      return winograd_transforms_portable;
   }
 }
 
@@ -48,9 +52,11 @@ void transform_winograd_kernel(int m, const double kernel[3][3], double* u) {
   kernel_matrix(m, g);
   const int a = m + 2;
   for (int i = 0; i < a; ++i)
-    for (int x = 0; x < 3; ++x) half[i][x] = g[i][0] * kernel[0][x] + g[i][1] * kernel[1][x] + g[i][2] * kernel[2][x];
+    for (int x = 0; x < 3; ++x)
+      half[i][x] = g[i][0] * kernel[0][x] + g[i][1] * kernel[1][x] + g[i][2] * kernel[2][x];
   for (int i = 0; i < a; ++i)
-    for (int j = 0; j < a; ++j) u[i * a + j] = g[j][0] * half[i][0] + g[j][1] * half[i][1] + g[j][2] * half[i][2];
+    for (int j = 0; j < a; ++j)
+      u[i * a + j] = g[j][0] * half[i][0] + g[j][1] * half[i][1] + g[j][2] * half[i][2];
 }
 
 }  // namespace wootz

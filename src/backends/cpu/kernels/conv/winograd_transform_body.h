@@ -11,7 +11,8 @@ template <int M>
 WOOTZ_INLINE void input_1d(const Vec* d, Vec* r) {
   if constexpr (M == 4) {
     constexpr float p = kWinogradP, q = kWinogradQ;
-    const Vec pp = set1(p * p), qq = set1(q * q), s = set1(p * p + q * q), f = set1(p * p * q * q), vp = set1(p), vq = set1(q);
+    const Vec pp = set1(p * p), qq = set1(q * q), s = set1(p * p + q * q), f = set1(p * p * q * q),
+              vp = set1(p), vq = set1(q);
     r[0] = fnmadd(s, d[2], fmadd(f, d[0], d[4]));
     Vec e = fnmadd(qq, d[2], d[4]), o = fnmadd(qq, d[1], d[3]);
     r[1] = fmadd(vp, o, e);
@@ -64,18 +65,19 @@ void winograd_input(const WinogradInput& w) {
       }
     float* out = w.v + (t - w.t0) * w.ldv;
     for (int64_t c = 0; c < s.channels; c += kWidth) {
-      // The next tile's new columns: the hardware prefetcher does not follow six short rows at once. The address may lie
-      // past the image; a prefetch of it is harmless.
+      // The next tile's new columns: the hardware prefetcher does not follow six short rows at once. The
+      // address may lie past the image; a prefetch of it is harmless.
       for (int i = 0; i < A; ++i)
         for (int j = 2; j < A; ++j)
           _mm_prefetch(reinterpret_cast<const char*>(px[i * A + j] + M * s.x_w + c), _MM_HINT_T0);
       const bool whole = c + kWidth <= s.channels;
-      Vec half[A][A];   // [column][row]
+      Vec half[A][A];  // [column][row]
 #pragma GCC unroll 6
       for (int j = 0; j < A; ++j) {
         Vec d[A];
 #pragma GCC unroll 6
-        for (int i = 0; i < A; ++i) d[i] = whole ? load(px[i * A + j] + c) : load_n(px[i * A + j] + c, s.channels - c);
+        for (int i = 0; i < A; ++i)
+          d[i] = whole ? load(px[i * A + j] + c) : load_n(px[i * A + j] + c, s.channels - c);
         input_1d<M>(d, half[j]);
       }
 #pragma GCC unroll 6
@@ -109,7 +111,7 @@ void winograd_output(const WinogradOutput& w) {
       const int64_t left = w.columns - c;
       for (int64_t i = 0; i < rows; ++i)
         for (int j = 0; j < M; ++j) __builtin_prefetch(out + (i * s.out_w + j + M) * w.pitch + c, 1);
-      Vec half[A][M];   // [column][row]
+      Vec half[A][M];  // [column][row]
 #pragma GCC unroll 6
       for (int j = 0; j < A; ++j) {
         Vec d[A];

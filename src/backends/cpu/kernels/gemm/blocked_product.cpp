@@ -7,7 +7,7 @@ namespace wootz {
 namespace {
 
 constexpr int64_t kBlockFloats = (384 << 10) / 4;
-constexpr int64_t kChunk = 1024;   // of k: a chunk of a 64-column panel takes a quarter of a 1 MiB L2
+constexpr int64_t kChunk = 1024;  // of k: a chunk of a 64-column panel takes a quarter of a 1 MiB L2
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -57,8 +57,8 @@ int64_t block_rows(const PanelKernels& kernels, int64_t k, int64_t columns) {
   return std::clamp<int64_t>(rows / kernels.max_rows, 2, 128) * kernels.max_rows;
 }
 
-void multiply_block(const PanelKernels& kernels, const PackedPanels& b, const LeftRows& left, int64_t rows, int64_t p0,
-                    int64_t p1, const Destination& to, const Epilogue& epilogue) noexcept {
+void multiply_block(const PanelKernels& kernels, const PackedPanels& b, const LeftRows& left, int64_t rows,
+                    int64_t p0, int64_t p1, const Destination& to, const Epilogue& epilogue) noexcept {
   PanelArgs args;
   args.a = left.a;
   args.lda = left.lda;
@@ -82,26 +82,29 @@ void multiply_block(const PanelKernels& kernels, const PackedPanels& b, const Le
     multiply_panel(kernels, args, epilogue);
   }
   if (epilogue.has_tail && p1 > p0)
-    epilogue.apply(to.c + p0 * b.panel, to.row, to.column + p0 * b.panel, rows, std::min(b.n, p1 * b.panel) - p0 * b.panel,
-                   to.ldc);
+    epilogue.apply(to.c + p0 * b.panel, to.row, to.column + p0 * b.panel, rows,
+                   std::min(b.n, p1 * b.panel) - p0 * b.panel, to.ldc);
 }
 
-void multiply_rows(const PanelKernels& kernels, const PackedPanels& b, const LeftRows& left, int64_t rows, int64_t p0,
-                   int64_t p1, const Destination& to, const Epilogue& epilogue) noexcept {
+void multiply_rows(const PanelKernels& kernels, const PackedPanels& b, const LeftRows& left, int64_t rows,
+                   int64_t p0, int64_t p1, const Destination& to, const Epilogue& epilogue) noexcept {
   const int64_t most = block_rows(kernels, b.k, (p1 - p0) * b.panel);
   const int64_t blocks = (rows + most - 1) / most;
   for (int64_t i = 0; i < blocks; ++i) {
     const int64_t r0 = rows * i / blocks, r1 = rows * (i + 1) / blocks;
     LeftRows block = left;
     block.a += r0 * left.lda;
-    multiply_block(kernels, b, block, r1 - r0, p0, p1, {to.c + r0 * to.ldc, to.ldc, to.row + r0, to.column}, epilogue);
+    multiply_block(kernels, b, block, r1 - r0, p0, p1, {to.c + r0 * to.ldc, to.ldc, to.row + r0, to.column},
+                   epilogue);
   }
 }
 
-PartRange part_range(const PanelKernels& kernels, int64_t rows, int64_t panels, int64_t k, int part, int parts) {
+PartRange part_range(const PanelKernels& kernels, int64_t rows, int64_t panels, int64_t k, int part,
+                     int parts) {
   const int64_t tiles = (rows + kernels.max_rows - 1) / kernels.max_rows;
   // Parts that share rows each read their own weights: better where the weights outweigh the rows.
-  const bool weights_outweigh = panels >= parts && panels * kernels.max_panel > rows && panels * k * kernels.max_panel > (1 << 18);
+  const bool weights_outweigh =
+      panels >= parts && panels * kernels.max_panel > rows && panels * k * kernels.max_panel > (1 << 18);
   if (tiles >= parts && !weights_outweigh) return {rows * part / parts, rows * (part + 1) / parts, 0, panels};
   if (panels >= parts && (panels % parts == 0 || panels >= 4 * parts || tiles < parts))
     return {0, rows, panels * part / parts, panels * (part + 1) / parts};

@@ -16,10 +16,10 @@ int choose_panel(const PanelKernels& kernels, int64_t n) {
 
 namespace {
 
-/// One panel whose source columns are far apart but whose rows are adjacent (a transposed matrix): small squares keep
-/// both sides in cache lines that are already there.
-void pack_transposed(float* to, int64_t pitch, int64_t count, int columns, const float* source, int64_t column_stride,
-                     float scale) {
+/// One panel whose source columns are far apart but whose rows are adjacent (a transposed matrix): small
+/// squares keep both sides in cache lines that are already there.
+void pack_transposed(float* to, int64_t pitch, int64_t count, int columns, const float* source,
+                     int64_t column_stride, float scale) {
   constexpr int64_t kSquare = 16;
   for (int64_t p0 = 0; p0 < count; p0 += kSquare) {
     const int64_t p1 = std::min(count, p0 + kSquare);
@@ -57,8 +57,8 @@ void pack_rows(const PackedPanels& shape, float* out, int64_t p0, int64_t p1, in
   }
 }
 
-void pack_rows(const PackedPanels& shape, float* out, int64_t k0, int64_t count, const float* source, int64_t row_stride,
-               int64_t column_stride, float scale) {
+void pack_rows(const PackedPanels& shape, float* out, int64_t k0, int64_t count, const float* source,
+               int64_t row_stride, int64_t column_stride, float scale) {
   pack_rows(shape, out, 0, shape.panels(), k0, count, source, row_stride, column_stride, scale);
 }
 

@@ -11,13 +11,17 @@ extern const PanelKernels panel_kernels_portable;
 
 const PanelKernels& panel_kernels(Isa isa) {
   if (!isa_available(isa))
-    throw Error(ErrorKind::kDevice, "this processor lacks the instruction set that the kernel was chosen for (" +
-                                        std::to_string(static_cast<int>(isa)) + "-bit vectors); it has " +
-                                        cpu_features().to_string());
+    throw Error(ErrorKind::kDevice,
+                "this processor lacks the instruction set that the kernel was chosen for (" +
+                    std::to_string(static_cast<int>(isa)) + "-bit vectors); it has " +
+                    cpu_features().to_string());
   switch (isa) {
-    case Isa::kAvx512: return panel_kernels_avx512;
-    case Isa::kAvx2: return panel_kernels_avx2;
-    default: return panel_kernels_portable;
+    case Isa::kAvx512:
+      return panel_kernels_avx512;
+    case Isa::kAvx2:
+      return panel_kernels_avx2;
+    default:
+      return panel_kernels_portable;
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The register kernel that every dense float32 product goes through: some rows times one packed panel of columns.
+// The register kernel that every dense float32 product goes through: some rows times one packed panel of
+// columns.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -27,22 +28,23 @@ struct PanelArgs {
 
   float* c = nullptr;
   int64_t ldc = 0;
-  const float* bias = nullptr;   // n floats, or null
-  const float* addend = nullptr; // a residual, or C itself to continue a sum; or null
+  const float* bias = nullptr;    // n floats, or null
+  const float* addend = nullptr;  // a residual, or C itself to continue a sum; or null
   int64_t ld_addend = 0;
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
   int64_t m = 0;
-  int n = 0;                     // 1..panel
+  int n = 0;  // 1..panel
 };
 
 struct PanelKernels {
   Isa isa;
-  int width;       // floats in a vector
-  int max_panel;   // most columns of a panel
-  int max_rows;    // rows of a full register tile
+  int width;      // floats in a vector
+  int max_panel;  // most columns of a panel
+  int max_rows;   // rows of a full register tile
   void (*product)(const PanelArgs& args);
-  /// y[n] = bias + x[k] * B for one row: two chains of sums and prefetches far ahead, for weights that come from memory.
+  /// y[n] = bias + x[k] * B for one row: two chains of sums and prefetches far ahead, for weights that come
+  /// from memory.
   void (*vector_product)(const PanelArgs& args);
 };
 /// The kernels of an instruction set that the machine has; Error(kDevice) otherwise.

@@ -7,7 +7,7 @@ extern const PanelKernels panel_kernels_avx512;
 const PanelKernels panel_kernels_avx512 = {
     Isa::kAvx512,
     WOOTZ_SIMD::kWidth,
-    WOOTZ_SIMD::kPanelVectors * WOOTZ_SIMD::kWidth,
+    WOOTZ_SIMD::kPanelVectors* WOOTZ_SIMD::kWidth,
     WOOTZ_SIMD::tile_rows(WOOTZ_SIMD::kPanelVectors),
     WOOTZ_SIMD::panel_product,
     WOOTZ_SIMD::vector_product,

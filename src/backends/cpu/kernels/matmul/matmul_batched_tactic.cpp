@@ -27,10 +27,13 @@ class BatchedKernel final : public Kernel {
     panels_.width = kernels.width;
     const int64_t units = product_.batch_count() * panels_.panels();
     // Too few matrices for the parts: cut the rows too, at the price of packing B once per cut.
-    cuts_ = std::clamp<int64_t>((parts_ + units - 1) / units, 1, std::max<int64_t>(1, product_.m / kernels.max_rows));
+    cuts_ = std::clamp<int64_t>((parts_ + units - 1) / units, 1,
+                                std::max<int64_t>(1, product_.m / kernels.max_rows));
   }
 
-  size_t workspace_bytes() const override { return static_cast<size_t>(parts_ * part_floats()) * sizeof(float); }
+  size_t workspace_bytes() const override {
+    return static_cast<size_t>(parts_ * part_floats()) * sizeof(float);
+  }
 
   void launch(const LaunchArgs& args) noexcept override {
     const Epilogue epilogue = product_.epilogue.bind(args);
@@ -44,7 +47,7 @@ class BatchedKernel final : public Kernel {
       float* space = static_cast<float*>(args.workspace) + part * part_floats();
       const int64_t count = panels_.panels(), units = product_.batch_count() * cuts_ * count;
       const int64_t end = units * (part + 1) / parts;
-      const float* packed_from = nullptr;   // what lies packed in `space`
+      const float* packed_from = nullptr;  // what lies packed in `space`
       int64_t packed_p0 = 0, packed_p1 = 0;
       for (int64_t u = units * part / parts; u < end;) {
         const int64_t matrix = u / count, p0 = u % count, p1 = std::min(count, p0 + end - u);
@@ -63,10 +66,12 @@ class BatchedKernel final : public Kernel {
 
  private:
   int64_t packed_floats() const { return (panels_.floats() + 15) / 16 * 16; }
-  int64_t part_floats() const { return packed_floats() + (gather_ ? (block_ * product_.k + 15) / 16 * 16 : 0); }
+  int64_t part_floats() const {
+    return packed_floats() + (gather_ ? (block_ * product_.k + 15) / 16 * 16 : 0);
+  }
 
-  void multiply(const float* a, float* c, float* space, int64_t index, int64_t r0, int64_t r1, int64_t p0, int64_t p1,
-                const Epilogue& epilogue) const {
+  void multiply(const float* a, float* c, float* space, int64_t index, int64_t r0, int64_t r1, int64_t p0,
+                int64_t p1, const Epilogue& epilogue) const {
     PackedPanels panels = panels_;
     panels.data = space;
     const float* a_matrix = a + batch_offset(product_.batch, product_.a_batch, index);
@@ -114,15 +119,20 @@ class MatMulBatchedTactic final : public Tactic {
     return {{{{"isa", static_cast<int64_t>(available_isas()[0])}}}};
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config, const Packed&) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
+                                      const Packed&) const override {
     ProductProblem product;
-    if (auto why = ProductProblem::read(problem, product)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
-    return std::make_unique<BatchedKernel>(problem, std::move(product), panel_kernels(static_cast<Isa>(config.get("isa"))));
+    if (auto why = ProductProblem::read(problem, product))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    return std::make_unique<BatchedKernel>(problem, std::move(product),
+                                           panel_kernels(static_cast<Isa>(config.get("isa"))));
   }
 };
 
 }  // namespace
 
-void register_cpu_matmul_batched_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<MatMulBatchedTactic>()); }
+void register_cpu_matmul_batched_tactic(CpuTactics& tactics) {
+  tactics.add(std::make_unique<MatMulBatchedTactic>());
+}
 
 }  // namespace wootz

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One to four rows times a constant matrix: bound by reading the weights, so parts share the panels and the loads run far
-// ahead.
+// One to four rows times a constant matrix: bound by reading the weights, so parts share the panels and the
+// loads run far ahead.
 #include <algorithm>
 
 #include "backends/cpu/cpu_stream.h"
@@ -89,16 +89,20 @@ class MatMulGemvTactic final : public Tactic {
     return {pack_operand(panel_kernels(static_cast<Isa>(config.get("isa"))), problem)};
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config, const Packed& packed) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
+                                      const Packed& packed) const override {
     ProductProblem product;
-    if (auto why = ProductProblem::read(problem, product)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
-    return std::make_unique<VectorKernel>(std::move(product), panel_kernels(static_cast<Isa>(config.get("isa"))), packed[0],
-                                          problem.threads);
+    if (auto why = ProductProblem::read(problem, product))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    return std::make_unique<VectorKernel>(
+        std::move(product), panel_kernels(static_cast<Isa>(config.get("isa"))), packed[0], problem.threads);
   }
 };
 
 }  // namespace
 
-void register_cpu_matmul_gemv_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<MatMulGemvTactic>()); }
+void register_cpu_matmul_gemv_tactic(CpuTactics& tactics) {
+  tactics.add(std::make_unique<MatMulGemvTactic>());
+}
 
 }  // namespace wootz

@@ -33,11 +33,14 @@ class PackedKernel final : public Kernel {
     auto* c = static_cast<float*>(args.outputs[0]);
     pool_of(args)(parts_, [&](int part, int parts) {
       PartRange r = part_range(kernels_, product_.rows(), panels_.panels(), panels_.k, part, parts);
-      if (split_ == 1) r = {product_.rows() * part / parts, product_.rows() * (part + 1) / parts, 0, panels_.panels()};
-      if (split_ == 2) r = {0, product_.rows(), panels_.panels() * part / parts, panels_.panels() * (part + 1) / parts};
+      if (split_ == 1)
+        r = {product_.rows() * part / parts, product_.rows() * (part + 1) / parts, 0, panels_.panels()};
+      if (split_ == 2)
+        r = {0, product_.rows(), panels_.panels() * part / parts, panels_.panels() * (part + 1) / parts};
       LeftRows left;
       left.segment_length = product_.k;
-      const int64_t blocks = gather_ ? (r.r1 - r.r0 + block_ - 1) / block_ : std::min<int64_t>(1, r.r1 - r.r0);
+      const int64_t blocks =
+          gather_ ? (r.r1 - r.r0 + block_ - 1) / block_ : std::min<int64_t>(1, r.r1 - r.r0);
       for (int64_t b = 0; b < blocks; ++b) {
         const int64_t r0 = r.r0 + (r.r1 - r.r0) * b / blocks, r1 = r.r0 + (r.r1 - r.r0) * (b + 1) / blocks;
         left.a = a + r0 * product_.a_row;
@@ -48,7 +51,8 @@ class PackedKernel final : public Kernel {
           left.a = rows;
           left.lda = product_.k;
         }
-        multiply_rows(kernels_, panels_, left, r1 - r0, r.p0, r.p1, {c + r0 * product_.c_row, product_.c_row, r0, 0}, epilogue);
+        multiply_rows(kernels_, panels_, left, r1 - r0, r.p0, r.p1,
+                      {c + r0 * product_.c_row, product_.c_row, r0, 0}, epilogue);
       }
     });
   }
@@ -59,7 +63,7 @@ class PackedKernel final : public Kernel {
   Tensor packed_;
   PackedPanels panels_;
   int parts_;
-  int64_t split_;   // 0: by the sizes, 1: rows, 2: columns
+  int64_t split_;  // 0: by the sizes, 1: rows, 2: columns
   bool gather_;
   int64_t block_;
 };
@@ -84,16 +88,21 @@ class MatMulPackedTactic final : public Tactic {
     return {pack_operand(panel_kernels(static_cast<Isa>(config.get("isa"))), problem)};
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config, const Packed& packed) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
+                                      const Packed& packed) const override {
     ProductProblem product;
-    if (auto why = ProductProblem::read(problem, product)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
-    return std::make_unique<PackedKernel>(std::move(product), panel_kernels(static_cast<Isa>(config.get("isa"))), packed[0],
+    if (auto why = ProductProblem::read(problem, product))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    return std::make_unique<PackedKernel>(std::move(product),
+                                          panel_kernels(static_cast<Isa>(config.get("isa"))), packed[0],
                                           problem.threads, config.get("split"));
   }
 };
 
 }  // namespace
 
-void register_cpu_matmul_packed_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<MatMulPackedTactic>()); }
+void register_cpu_matmul_packed_tactic(CpuTactics& tactics) {
+  tactics.add(std::make_unique<MatMulPackedTactic>());
+}
 
 }  // namespace wootz

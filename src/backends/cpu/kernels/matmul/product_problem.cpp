@@ -40,7 +40,8 @@ void prepend(ContractionView& view, float alpha, int c_input, float beta) {
 
 std::optional<std::string> read_gemm(const Problem& problem, ProductProblem& g, const Value** bias) {
   const Node& node = *g.view.main;
-  const bool trans_a = node.attributes.get<int64_t>("transA", 0) != 0, trans_b = node.attributes.get<int64_t>("transB", 0) != 0;
+  const bool trans_a = node.attributes.get<int64_t>("transA", 0) != 0,
+             trans_b = node.attributes.get<int64_t>("transB", 0) != 0;
   const TensorDesc& a = problem.inputs[static_cast<size_t>(g.a_input)];
   const TensorDesc& b = problem.inputs[static_cast<size_t>(g.b_input)];
   g.m = a.dims[trans_a ? 1 : 0], g.k = a.dims[trans_a ? 0 : 1], g.n = b.dims[trans_b ? 0 : 1];
@@ -55,7 +56,8 @@ std::optional<std::string> read_gemm(const Problem& problem, ProductProblem& g, 
     const int input = body_input_index(problem.body(), c);
     const TensorDesc& desc = problem.inputs[static_cast<size_t>(input)];
     // A vector over columns is a bias; anything else becomes part of the tail.
-    if (beta == 1 && tail_alpha == 1 && !desc.dims.empty() && desc.dims.back() == g.n && desc.size() == g.n && desc.is_row_major())
+    if (beta == 1 && tail_alpha == 1 && !desc.dims.empty() && desc.dims.back() == g.n && desc.size() == g.n &&
+        desc.is_row_major())
       *bias = c;
     else
       c_input = input;
@@ -68,7 +70,8 @@ std::optional<std::string> read_matmul(const Problem& problem, ProductProblem& g
   const TensorDesc& a = problem.inputs[static_cast<size_t>(g.a_input)];
   const TensorDesc& b = problem.inputs[static_cast<size_t>(g.b_input)];
   const size_t ra = a.dims.size(), rb = b.dims.size();
-  if (ra < 2 || rb < 2) return "an operand of rank " + std::to_string(std::min(ra, rb)) + ", expected at least 2";
+  if (ra < 2 || rb < 2)
+    return "an operand of rank " + std::to_string(std::min(ra, rb)) + ", expected at least 2";
   g.m = a.dims[ra - 2], g.k = a.dims[ra - 1], g.n = b.dims[rb - 1];
   g.a_row = a.strides[ra - 2], g.a_k = a.strides[ra - 1];
   g.b_k = b.strides[rb - 2], g.b_n = b.strides[rb - 1];
@@ -89,7 +92,8 @@ std::optional<std::string> read_matmul(const Problem& problem, ProductProblem& g
 /// Sets `flat` and replaces the row strides by those of the flattened matrices.
 void flatten(const Problem& problem, ProductProblem& g) {
   for (size_t d = 0; d < g.batch.size(); ++d)
-    if (g.b_batch[d] != 0 || (g.batch[d] != 1 && problem.inputs[static_cast<size_t>(g.a_input)].dims.size() < g.batch.size() + 2))
+    if (g.b_batch[d] != 0 ||
+        (g.batch[d] != 1 && problem.inputs[static_cast<size_t>(g.a_input)].dims.size() < g.batch.size() + 2))
       return;
   const TensorDesc& y = problem.outputs[0];
   const TensorDesc& a = problem.inputs[static_cast<size_t>(g.a_input)];
@@ -100,7 +104,7 @@ void flatten(const Problem& problem, ProductProblem& g) {
     g.flat = true;
     return;
   }
-  TensorDesc rows = a;   // only the spacing of the rows matters here, k may have any stride
+  TensorDesc rows = a;  // only the spacing of the rows matters here, k may have any stride
   rows.strides.back() = 1;
   const auto a_pitch = row_pitch(rows, static_cast<int>(a.dims.size()) - 1);
   if (!a_pitch) return;
@@ -119,8 +123,10 @@ std::optional<std::string> ProductProblem::read(const Problem& problem, ProductP
   g.a_input = body_input_index(problem.body(), node.input(0));
   g.b_input = body_input_index(problem.body(), node.input(1));
   const TensorDesc& y = problem.outputs[0];
-  for (const TensorDesc* d : {&problem.inputs[static_cast<size_t>(g.a_input)], &problem.inputs[static_cast<size_t>(g.b_input)], &y})
-    if (d->dtype != DType::kFloat32) return "element type " + std::string(dtype_name(d->dtype)) + ", expected float32";
+  for (const TensorDesc* d :
+       {&problem.inputs[static_cast<size_t>(g.a_input)], &problem.inputs[static_cast<size_t>(g.b_input)], &y})
+    if (d->dtype != DType::kFloat32)
+      return "element type " + std::string(dtype_name(d->dtype)) + ", expected float32";
   const Value* bias = nullptr;
   const auto why = node.op == "Gemm" ? read_gemm(problem, g, &bias) : read_matmul(problem, g);
   if (why) return why;

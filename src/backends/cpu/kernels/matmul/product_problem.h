@@ -9,18 +9,18 @@
 
 namespace wootz {
 
-/// C[batch, m, n] = alpha * A[batch, m, k] * B[batch, k, n]. Strides are in elements; a batch stride is 0 where an operand
-/// is broadcast.
+/// C[batch, m, n] = alpha * A[batch, m, k] * B[batch, k, n]. Strides are in elements; a batch stride is 0
+/// where an operand is broadcast.
 struct ProductProblem {
   ContractionView view;
   int a_input = -1, b_input = -1;
-  Dims batch;                              // leading dims of the result
+  Dims batch;  // leading dims of the result
   int64_t m = 1, n = 1, k = 1;
-  Dims a_batch, b_batch, c_batch;          // strides, one for each batch dim
+  Dims a_batch, b_batch, c_batch;  // strides, one for each batch dim
   int64_t a_row = 0, a_k = 1;
   int64_t b_k = 0, b_n = 1;
   int64_t c_row = 0;
-  float alpha = 1;                         // belongs into the packed B
+  float alpha = 1;  // belongs into the packed B
   EpiloguePlan epilogue;
 
   int64_t batch_count() const { return element_count(batch); }
@@ -28,7 +28,8 @@ struct ProductProblem {
   bool flat = false;
   int64_t rows() const { return batch_count() * m; }
 
-  /// Reads a float32 region; or tells why it is something else. Alpha of a Gemm with a variable B moves into the tail.
+  /// Reads a float32 region; or tells why it is something else. Alpha of a Gemm with a variable B moves into
+  /// the tail.
   static std::optional<std::string> read(const Problem& problem, ProductProblem& product);
 };
 
