@@ -266,7 +266,7 @@ bool step(const ScalarInstruction& f, Registers& r, int out, int n) {
 }  // namespace
 
 std::optional<std::string> LaneProgram::refusal(const ScalarProgram& program) {
-  if (program.operands.size() + program.instructions.size() > kMaxRegisters) return "more than 64 values";
+  if (program.operands.size() + program.instructions.size() > kMaxRegisters) return "more than 128 values";
   for (DType dtype : program.operands)
     if (lane_kind(dtype) == LaneKind::kNone) return "an operand of dtype " + std::string(dtype_name(dtype));
   Registers registers;

@@ -13,8 +13,8 @@ namespace wootz {
 /// vector loops of tile programs; integers are exact int64 lanes brought back to their dtype after each instruction.
 class LaneProgram {
  public:
-  static constexpr int kTile = 128;
-  static constexpr int kMaxRegisters = 64;
+  static constexpr int kTile = 64;
+  static constexpr int kMaxRegisters = 128;
 
   /// Why a program cannot run here.
   static std::optional<std::string> refusal(const ScalarProgram& program);
