@@ -28,6 +28,7 @@ struct LoopNest {
   /// is operand k's element offset of the run's first element.
   template <class F>
   void for_each_run(int64_t begin, int64_t end, F&& f) const {
+    if (begin >= end) return;
     const int rank = static_cast<int>(dims.size());
     const int operands = static_cast<int>(strides.size());
     int64_t index[kMaxDims];
