@@ -14,6 +14,7 @@
 
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
+#include "backends/cpu/pointwise/vector_target.h"
 #include "backends/reference/reference_tactic.h"
 #include "ir/element.h"
 #include "ops/evaluate.h"
@@ -140,8 +141,21 @@ class RegionCase {
       for (const TacticConfig& config : tactic->configs(problem_)) {
         SCOPED_TRACE(tactic_id + " " + config.to_string() + " threads=" + std::to_string(threads));
         run(*tactic, config, threads);
+        for (VectorTarget lesser : {VectorTarget::kAvx2, VectorTarget::kSse4}) {
+          const VectorTarget best = vector_target();
+          if (threads > 1 || !set_vector_target(lesser)) continue;
+          SCOPED_TRACE("instruction set " + std::to_string(static_cast<int>(lesser)));
+          run(*tactic, config, threads);
+          set_vector_target(best);
+        }
       }
     }
+  }
+  /// Other data in an input, against which the expected results do not count any more.
+  RegionCase& replace_input(size_t i, Tensor tensor) {
+    prepare();
+    inputs_[i].tensor = std::move(tensor);
+    return *this;
   }
   std::optional<std::string> refusal(const std::string& tactic_id) {
     prepare();

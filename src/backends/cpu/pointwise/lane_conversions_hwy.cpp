@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/pointwise/lanes.h"
+
+#include <algorithm>
+#include <limits>
+
 #include "backends/cpu/pointwise/vector_target.h"
 #include "ir/element.h"
 
@@ -89,6 +93,34 @@ HWY_ATTR void float_to_bool(const float* from, uint8_t* to, int64_t count) {
   for (; i < count; ++i) to[i] = from[i] != 0;
 }
 
+template <class T>
+HWY_ATTR void byte_to_float(const T* from, float* to, int64_t count) {
+  const hn::Rebind<T, F> b;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(F()));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    hn::StoreU(hn::ConvertTo(F(), hn::PromoteTo(I(), hn::LoadU(b, from + i))), F(), to + i);
+  for (; i < count; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+template <class T>
+HWY_ATTR void float_to_byte(const float* from, T* to, int64_t count) {
+  const hn::Rebind<T, F> b;
+  constexpr float kLow = static_cast<float>(std::numeric_limits<T>::min()), kHigh = static_cast<float>(std::numeric_limits<T>::max());
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(F()));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto x = hn::Clamp(hn::LoadU(F(), from + i), hn::Set(F(), kLow), hn::Set(F(), kHigh));
+    hn::StoreU(hn::DemoteTo(b, hn::ConvertTo(I(), x)), b, to + i);
+  }
+  for (; i < count; ++i) to[i] = static_cast<T>(std::min(std::max(from[i], kLow), kHigh));
+}
+
+HWY_ATTR void uint8_to_float(const uint8_t* from, float* to, int64_t count) { byte_to_float(from, to, count); }
+HWY_ATTR void int8_to_float(const int8_t* from, float* to, int64_t count) { byte_to_float(from, to, count); }
+HWY_ATTR void float_to_uint8(const float* from, uint8_t* to, int64_t count) { float_to_byte(from, to, count); }
+HWY_ATTR void float_to_int8(const float* from, int8_t* to, int64_t count) { float_to_byte(from, to, count); }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace wootz
 HWY_AFTER_NAMESPACE();
@@ -114,6 +146,18 @@ void float_from_bool(const uint8_t* from, float* to, int64_t count) {
 }
 void bool_from_float(const float* from, uint8_t* to, int64_t count) {
   WOOTZ_FOR_TARGET(vector_target(), float_to_bool)(from, to, count);
+}
+void float_from_uint8(const uint8_t* from, float* to, int64_t count) {
+  WOOTZ_FOR_TARGET(vector_target(), uint8_to_float)(from, to, count);
+}
+void float_from_int8(const int8_t* from, float* to, int64_t count) {
+  WOOTZ_FOR_TARGET(vector_target(), int8_to_float)(from, to, count);
+}
+void uint8_from_float(const float* from, uint8_t* to, int64_t count) {
+  WOOTZ_FOR_TARGET(vector_target(), float_to_uint8)(from, to, count);
+}
+void int8_from_float(const float* from, int8_t* to, int64_t count) {
+  WOOTZ_FOR_TARGET(vector_target(), float_to_int8)(from, to, count);
 }
 
 }  // namespace wootz

@@ -24,5 +24,10 @@ void float_from_bfloat16(const uint16_t* from, float* to, int64_t count);
 void bfloat16_from_float(const float* from, uint16_t* to, int64_t count);
 void float_from_bool(const uint8_t* from, float* to, int64_t count);
 void bool_from_float(const float* from, uint8_t* to, int64_t count);
+void float_from_uint8(const uint8_t* from, float* to, int64_t count);
+void float_from_int8(const int8_t* from, float* to, int64_t count);
+/// Whole numbers; what does not fit saturates.
+void uint8_from_float(const float* from, uint8_t* to, int64_t count);
+void int8_from_float(const float* from, int8_t* to, int64_t count);
 
 }  // namespace wootz
