@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a backend must offer. Nothing here knows operators.
 #pragma once
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device/tactic.h"
@@ -18,6 +20,16 @@ class Stream {
   virtual void begin_run() {}      // keep workers ready
   virtual void end_run() {}
   virtual void synchronize() = 0;
+
+  /// Launches never throw: a kernel that finds its data wrong (an index out of range) leaves the first error here.
+  void fail(std::exception_ptr error) noexcept {
+    if (!error_) error_ = std::move(error);
+  }
+  /// The error since the last call, null when there was none; the runtime rethrows it at the end of a run.
+  std::exception_ptr take_error() noexcept { return std::exchange(error_, nullptr); }
+
+ private:
+  std::exception_ptr error_;
 };
 
 /// What the compiler may assume of a target. Passes see these, never a backend.

@@ -9,6 +9,7 @@
 
 #include "backends/cpu/cpu_features.h"
 #include "backends/cpu/cpu_stream.h"
+#include "backends/reference/reference_tactic.h"
 
 namespace wootz {
 namespace {
@@ -19,6 +20,7 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 CpuBackend::CpuBackend() {
   register_all_cpu_tactics(tactics_);
+  tactics_.add(make_reference_tactic("reference.node"));  // what has no kernel yet runs all the same
   for (const auto& tactic : tactics_.all()) listed_.push_back(tactic.get());
 }
 

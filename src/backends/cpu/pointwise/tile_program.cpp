@@ -123,11 +123,13 @@ class TileCompiler {
 
   using Ref = TileProgram::Ref;
 
+  Ref constant_ref(float value) {
+    program_.constants_.push_back(value);
+    return {Ref::Kind::kConstant, static_cast<int16_t>(program_.constants_.size() - 1)};
+  }
+
   Ref operand_ref(int reg) {
-    if (const std::optional<float> value = constant(reg)) {
-      program_.constants_.push_back(*value);
-      return {Ref::Kind::kConstant, static_cast<int16_t>(program_.constants_.size() - 1)};
-    }
+    if (const std::optional<float> value = constant(reg)) return constant_ref(*value);
     return {Ref::Kind::kOperand, static_cast<int16_t>(reg)};
   }
 
@@ -162,6 +164,7 @@ class TileCompiler {
       step.alpha = node.alpha, step.beta = node.beta;
       for (int k = 0; k < 3; ++k)
         if (node.in[k] >= 0) step.in[k] = refs[static_cast<size_t>(node.in[k])];
+        else if (k > 0 && node.kernel == tile_kernel_id(ScalarOp::kClip)) step.in[k] = constant_ref(k == 1 ? node.alpha : node.beta);
       for (int k = 0; k < 3; ++k) {   // a slot whose last reader this is may take the output
         const bool seen = (k > 0 && node.in[k] == node.in[0]) || (k > 1 && node.in[k] == node.in[1]);
         if (node.in[k] >= 0 && !seen && step.in[k].kind == Ref::Kind::kSlot && last[static_cast<size_t>(node.in[k])] == i)
