@@ -196,29 +196,6 @@ void run_recurrent(EvalContext& c, const RecurrentAttributes& a, const Recurrent
   if (run.has_cell && c.wants_output(2)) store_doubles(last_c, c.output(2, dtype, state));
 }
 
-std::vector<double> times_transposed(const double* x, int64_t rows, const double* w, int64_t columns,
-                                     int64_t depth) {
-  std::vector<double> result(static_cast<size_t>(rows * columns));
-  if (rows < 4) {  // as dot products: turning w round would cost more
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j) {
-        const double *a = x + i * depth, *b = w + j * depth;
-        double sum[4] = {};
-        int64_t k = 0;
-        for (; k + 4 <= depth; k += 4)
-          for (int64_t u = 0; u < 4; ++u) sum[u] += a[k + u] * b[k + u];
-        for (; k < depth; ++k) sum[0] += a[k] * b[k];
-        result[static_cast<size_t>(i * columns + j)] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-      }
-    return result;
-  }
-  std::vector<double> turned(static_cast<size_t>(columns * depth));
-  for (int64_t j = 0; j < columns; ++j)
-    for (int64_t k = 0; k < depth; ++k) turned[static_cast<size_t>(k * columns + j)] = w[j * depth + k];
-  multiply(x, turned.data(), rows, columns, depth, result.data());
-  return result;
-}
-
 std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttributes& a,
                                    const RecurrentShape& s) {
   std::vector<double> x = c.input(0).to_doubles();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/attribute.h"
+#include "ops/multiply.h"
 
 namespace wootz {
 
@@ -81,10 +82,6 @@ struct RecurrentRun {
 /// Walks the sequences in every direction and writes outputs Y, Y_h and, with has_cell, Y_c.
 void run_recurrent(EvalContext& c, const RecurrentAttributes& a, const RecurrentShape& shape,
                    const RecurrentRun& run);
-
-/// x [rows, depth] times the transpose of w [columns, depth].
-std::vector<double> times_transposed(const double* x, int64_t rows, const double* w, int64_t columns,
-                                     int64_t depth);
 
 /// X as [sequence, batch, input] in doubles, whatever the layout.
 std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttributes& a,
