@@ -196,6 +196,27 @@ void run_recurrent(EvalContext& c, const RecurrentAttributes& a, const Recurrent
   if (run.has_cell && c.wants_output(2)) store_doubles(last_c, c.output(2, dtype, state));
 }
 
+void add_gate_bias(std::vector<double>& part, const double* bias, int64_t width) {
+  const size_t n = static_cast<size_t>(width);
+  for (size_t i = 0; i < part.size(); ++i) part[i] += bias[i % n] + bias[n + i % n];
+}
+
+void lstm_step(const RecurrentShape& s, const Activation* f, const double* p, bool input_forget,
+               const double* gates, const double* state, std::vector<double>& h, std::vector<double>& cell) {
+  const int64_t n = s.hidden;
+  for (int64_t row = 0; row < s.batch; ++row)
+    for (int64_t j = 0; j < n; ++j) {
+      const auto total = [&](int64_t g) {
+        return gates[row * 4 * n + g * n + j] + state[row * 4 * n + g * n + j];
+      };
+      double& ct = cell[static_cast<size_t>(row * n + j)];
+      const double forget = f[0](total(2) + p[2 * n + j] * ct);
+      const double input = input_forget ? 1 - forget : f[0](total(0) + p[j] * ct);
+      ct = forget * ct + input * f[1](total(3));
+      h[static_cast<size_t>(row * n + j)] = f[0](total(1) + p[n + j] * ct) * f[2](ct);
+    }
+}
+
 std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttributes& a,
                                    const RecurrentShape& s) {
   std::vector<double> x = c.input(0).to_doubles();
@@ -209,12 +230,14 @@ std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttribut
 }
 
 void infer_recurrent(InferContext& c, const RecurrentAttributes& a, bool has_cell) {
+  infer_recurrent_hidden(c, a, has_cell,
+                         c.has_rank(2) && c.rank(2) == 3 ? std::optional<Dim>(c.shape(2)[2]) : std::nullopt);
+}
+
+void infer_recurrent_hidden(InferContext& c, const RecurrentAttributes& a, bool has_cell,
+                            std::optional<Dim> hidden) {
   c.check_rank(0, 3);
-  std::optional<Dim> hidden;
-  if (a.hidden_size)
-    hidden = Dim(*a.hidden_size);
-  else if (c.has_rank(2) && c.rank(2) == 3)
-    hidden = c.shape(2)[2];
+  if (a.hidden_size) hidden = Dim(*a.hidden_size);
   const DType dtype = c.dtype(0);
   if (!c.has_rank(0) || !hidden) {
     for (size_t i = 0; i < 3; ++i) c.set_output(i, dtype);
