@@ -61,6 +61,29 @@ void multiply(const T* rows, const T* columns, int64_t m, int64_t n, int64_t k, 
   }
 }
 
+std::vector<double> times_transposed(const double* x, int64_t rows, const double* w, int64_t columns,
+                                     int64_t depth) {
+  std::vector<double> result(static_cast<size_t>(rows * columns));
+  if (rows < 4) {  // as dot products: turning w round would cost more
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        const double *a = x + i * depth, *b = w + j * depth;
+        double sum[4] = {};
+        int64_t k = 0;
+        for (; k + 4 <= depth; k += 4)
+          for (int64_t u = 0; u < 4; ++u) sum[u] += a[k + u] * b[k + u];
+        for (; k < depth; ++k) sum[0] += a[k] * b[k];
+        result[static_cast<size_t>(i * columns + j)] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      }
+    return result;
+  }
+  std::vector<double> turned(static_cast<size_t>(columns * depth));
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t k = 0; k < depth; ++k) turned[static_cast<size_t>(k * columns + j)] = w[j * depth + k];
+  multiply(x, turned.data(), rows, columns, depth, result.data());
+  return result;
+}
+
 template void multiply_panel(const double*, int64_t, int64_t, const double*, int64_t, double*);
 template void multiply_panel(const uint64_t*, int64_t, int64_t, const uint64_t*, int64_t, uint64_t*);
 template void multiply(const double*, const double*, int64_t, int64_t, int64_t, double*);

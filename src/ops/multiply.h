@@ -2,6 +2,7 @@
 // The inner product loop that the references of matrix products and convolutions share.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 namespace wootz {
 
@@ -20,5 +21,9 @@ template <class T>
 void multiply(const T* rows, const T* columns, int64_t m, int64_t n, int64_t k, T* result);
 extern template void multiply(const double*, const double*, int64_t, int64_t, int64_t, double*);
 extern template void multiply(const uint64_t*, const uint64_t*, int64_t, int64_t, int64_t, uint64_t*);
+
+/// x [rows, depth] times the transpose of w [columns, depth].
+std::vector<double> times_transposed(const double* x, int64_t rows, const double* w, int64_t columns,
+                                     int64_t depth);
 
 }  // namespace wootz

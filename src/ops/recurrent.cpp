@@ -196,27 +196,25 @@ void run_recurrent(EvalContext& c, const RecurrentAttributes& a, const Recurrent
   if (run.has_cell && c.wants_output(2)) store_doubles(last_c, c.output(2, dtype, state));
 }
 
-std::vector<double> times_transposed(const double* x, int64_t rows, const double* w, int64_t columns,
-                                     int64_t depth) {
-  std::vector<double> result(static_cast<size_t>(rows * columns));
-  if (rows < 4) {  // as dot products: turning w round would cost more
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j) {
-        const double *a = x + i * depth, *b = w + j * depth;
-        double sum[4] = {};
-        int64_t k = 0;
-        for (; k + 4 <= depth; k += 4)
-          for (int64_t u = 0; u < 4; ++u) sum[u] += a[k + u] * b[k + u];
-        for (; k < depth; ++k) sum[0] += a[k] * b[k];
-        result[static_cast<size_t>(i * columns + j)] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-      }
-    return result;
-  }
-  std::vector<double> turned(static_cast<size_t>(columns * depth));
-  for (int64_t j = 0; j < columns; ++j)
-    for (int64_t k = 0; k < depth; ++k) turned[static_cast<size_t>(k * columns + j)] = w[j * depth + k];
-  multiply(x, turned.data(), rows, columns, depth, result.data());
-  return result;
+void add_gate_bias(std::vector<double>& part, const double* bias, int64_t width) {
+  const size_t n = static_cast<size_t>(width);
+  for (size_t i = 0; i < part.size(); ++i) part[i] += bias[i % n] + bias[n + i % n];
+}
+
+void lstm_step(const RecurrentShape& s, const Activation* f, const double* p, bool input_forget,
+               const double* gates, const double* state, std::vector<double>& h, std::vector<double>& cell) {
+  const int64_t n = s.hidden;
+  for (int64_t row = 0; row < s.batch; ++row)
+    for (int64_t j = 0; j < n; ++j) {
+      const auto total = [&](int64_t g) {
+        return gates[row * 4 * n + g * n + j] + state[row * 4 * n + g * n + j];
+      };
+      double& ct = cell[static_cast<size_t>(row * n + j)];
+      const double forget = f[0](total(2) + p[2 * n + j] * ct);
+      const double input = input_forget ? 1 - forget : f[0](total(0) + p[j] * ct);
+      ct = forget * ct + input * f[1](total(3));
+      h[static_cast<size_t>(row * n + j)] = f[0](total(1) + p[n + j] * ct) * f[2](ct);
+    }
 }
 
 std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttributes& a,
@@ -232,12 +230,14 @@ std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttribut
 }
 
 void infer_recurrent(InferContext& c, const RecurrentAttributes& a, bool has_cell) {
+  infer_recurrent_hidden(c, a, has_cell,
+                         c.has_rank(2) && c.rank(2) == 3 ? std::optional<Dim>(c.shape(2)[2]) : std::nullopt);
+}
+
+void infer_recurrent_hidden(InferContext& c, const RecurrentAttributes& a, bool has_cell,
+                            std::optional<Dim> hidden) {
   c.check_rank(0, 3);
-  std::optional<Dim> hidden;
-  if (a.hidden_size)
-    hidden = Dim(*a.hidden_size);
-  else if (c.has_rank(2) && c.rank(2) == 3)
-    hidden = c.shape(2)[2];
+  if (a.hidden_size) hidden = Dim(*a.hidden_size);
   const DType dtype = c.dtype(0);
   if (!c.has_rank(0) || !hidden) {
     for (size_t i = 0; i < 3; ++i) c.set_output(i, dtype);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "ir/attribute.h"
+#include "ir/dim.h"
+#include "ops/multiply.h"
 
 namespace wootz {
 
@@ -82,9 +84,14 @@ struct RecurrentRun {
 void run_recurrent(EvalContext& c, const RecurrentAttributes& a, const RecurrentShape& shape,
                    const RecurrentRun& run);
 
-/// x [rows, depth] times the transpose of w [columns, depth].
-std::vector<double> times_transposed(const double* x, int64_t rows, const double* w, int64_t columns,
-                                     int64_t depth);
+/// part [rows, width] += b[0, width) + b[width, 2 width): the two biases of the gates.
+void add_gate_bias(std::vector<double>& part, const double* bias, int64_t width);
+
+/// The LSTM equations for all batch rows: gates and state are [batch, 4 * hidden] in the order input, output,
+/// forget, cell; f the activations of gates, candidate and output; peepholes in the order input, output,
+/// forget.
+void lstm_step(const RecurrentShape& s, const Activation* f, const double* peepholes, bool input_forget,
+               const double* gates, const double* state, std::vector<double>& h, std::vector<double>& cell);
 
 /// X as [sequence, batch, input] in doubles, whatever the layout.
 std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttributes& a,
@@ -92,5 +99,8 @@ std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttribut
 
 /// Output types Y, Y_h (and Y_c); hidden from attribute hidden_size or input R.
 void infer_recurrent(InferContext& c, const RecurrentAttributes& a, bool has_cell);
+/// The same with the hidden size that the weights tell, where they do.
+void infer_recurrent_hidden(InferContext& c, const RecurrentAttributes& a, bool has_cell,
+                            std::optional<Dim> hidden);
 
 }  // namespace wootz

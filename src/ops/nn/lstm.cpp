@@ -40,30 +40,14 @@ void evaluate(EvalContext& c) {
   run.input_part = [&](size_t d) {
     std::vector<double> part = times_transposed(
         x.data(), s.sequence * s.batch, w.data() + d * static_cast<size_t>(4 * n * s.input), 4 * n, s.input);
-    const double* b = bias.data() + d * static_cast<size_t>(8 * n);
-    for (size_t i = 0; i < part.size(); ++i) {
-      const size_t g = i % static_cast<size_t>(4 * n);
-      part[i] += b[g] + b[static_cast<size_t>(4 * n) + g];
-    }
+    add_gate_bias(part, bias.data() + d * static_cast<size_t>(8 * n), 4 * n);
     return part;
   };
   run.step = [&](size_t d, const double* gates, std::vector<double>& h, std::vector<double>& cell) {
     const std::vector<double> state =
         times_transposed(h.data(), s.batch, r.data() + d * static_cast<size_t>(4 * n * n), 4 * n, n);
-    const double* p = peepholes.data() + d * static_cast<size_t>(3 * n);
-    const Activation *gate = &f[3 * d], *candidate = &f[3 * d + 1], *output = &f[3 * d + 2];
-    for (int64_t row = 0; row < s.batch; ++row)
-      for (int64_t j = 0; j < n; ++j) {
-        const auto total = [&](int64_t g) {
-          return gates[row * 4 * n + g * n + j] + state[static_cast<size_t>(row * 4 * n + g * n + j)];
-        };
-        double& ct = cell[static_cast<size_t>(row * n + j)];
-        // Gates are stored in the order input, output, forget, cell; peepholes input, output, forget.
-        const double forget = (*gate)(total(2) + p[2 * n + j] * ct);
-        const double input = a.input_forget ? 1 - forget : (*gate)(total(0) + p[j] * ct);
-        ct = forget * ct + input * (*candidate)(total(3));
-        h[static_cast<size_t>(row * n + j)] = (*gate)(total(1) + p[n + j] * ct) * (*output)(ct);
-      }
+    lstm_step(s, &f[3 * d], peepholes.data() + d * static_cast<size_t>(3 * n), a.input_forget != 0, gates,
+              state.data(), h, cell);
   };
   run_recurrent(c, a, s, run);
 }
