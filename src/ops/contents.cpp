@@ -10,7 +10,7 @@ Contents small_contents(const InferContext& context, size_t input) {
 void keep_contents(InferContext& context, size_t output, Contents contents) {
   if (!contents || output >= context.node().outputs().size() || !context.output(output)) return;
   const Type& type = *context.output(output);
-  if (!type.has_rank() || type.rank() > 1 || !is_integer(type.dtype)) return;
+  if (!type.has_rank() || type.rank() > 1 || !(is_integer(type.dtype) || type.dtype == DType::kBool)) return;
   const int64_t size = static_cast<int64_t>(contents->size());
   if (size > kMaxContents || !(type.rank() == 0 ? size == 1 : (*type.shape)[0].is(size))) return;
   context.set_contents(output, std::move(*contents));
