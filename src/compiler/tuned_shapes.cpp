@@ -87,13 +87,15 @@ std::vector<Dims> choose_tuned_shapes(const Graph& graph, const std::map<std::st
   }
   for (const Value* input : graph.inputs()) {
     if (!input->type.has_rank() || asked.contains(input->name)) continue;
-    for (size_t axis = 0; axis < input->type.shape->size(); ++axis)
-      for (const auto& [symbol, factor] : symbols.resolve((*input->type.shape)[axis]).terms()) {
+    for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
+      const Dim dim = symbols.resolve((*input->type.shape)[axis]);
+      for (const auto& [symbol, factor] : dim.terms()) {
         if (bindings.is_bound(symbol) || symbols.at(symbol).kind != Symbol::Kind::kInput) continue;
         if (std::any_of(open.begin(), open.end(), [&, s = symbol](const Guess& g) { return g.symbol == s; })) continue;
         open.push_back({symbol, "'" + input->name + "' dimension " + std::to_string(axis) + " (" + symbols.at(symbol).name + ")",
                         guesses(symbols.at(symbol), static_cast<int64_t>(axis), input->type.rank())});
       }
+    }
   }
   // The k-th try takes every symbol's k-th guess.
   for (size_t attempt = 0; attempt < 7; ++attempt) {
