@@ -8,7 +8,7 @@ namespace wootz {
 
 /// Instruction sets that kernels are written for. kAvx512 is x86-64-v4 (F, BW, CD, DQ, VL), kAvx2 is AVX2
 /// with FMA.
-enum class Isa : int { kPortable = 0, kAvx2 = 2, kAvx512 = 512 };
+enum class Isa : int { kPortable = 128, kAvx2 = 256, kAvx512 = 512 };
 
 struct CpuFeatures {
   std::string model;  // "AMD EPYC 9654 96-Core Processor"

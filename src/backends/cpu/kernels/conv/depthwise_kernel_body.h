@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per instruction set by depthwise_kernel_<set>.cpp.
+#pragma once
+#include "backends/cpu/kernels/conv/depthwise_kernel.h"
+#include "backends/cpu/simd.h"
+
+namespace wootz::WOOTZ_SIMD {
+
+/// Loads, stores and the bounds of one vector of channels; the last one may be partial.
+template <bool kWhole>
+struct Channels {
+  int64_t left;
+  WOOTZ_INLINE Vec in(const float* p) const { return kWhole ? load(p) : load_n(p, left); }
+  WOOTZ_INLINE void out(float* p, Vec v) const {
+    if (kWhole)
+      store(p, v);
+    else
+      store_n(p, v, left);
+  }
+};
+
+template <int WB, bool kWhole>
+WOOTZ_INLINE void finish_outputs(const DepthwiseRow& r, Channels<kWhole> ch, int64_t ox, int64_t c,
+                                 const Vec* acc) {
+  const Vec low = set1(r.low), high = set1(r.high);
+#pragma GCC unroll 8
+  for (int i = 0; i < WB; ++i) {
+    Vec v = acc[i];
+    if (r.addend) v = add(v, ch.in(r.addend + (ox + i) * r.ld_addend + c));
+    ch.out(r.out + (ox + i) * r.pitch + c, min(high, max(low, v)));
+  }
+}
+
+/// WB neighbouring outputs of a K x K kernel. Every input vector is loaded once per kernel row.
+template <int K, int S, int WB, bool kWhole>
+WOOTZ_INLINE void square_channels(const DepthwiseRow& r, const float* const (&px)[K][(WB - 1) * S + K],
+                                  int64_t ox, int64_t c, Channels<kWhole> ch) {
+  constexpr int kInputs = (WB - 1) * S + K;
+  Vec acc[WB];
+  const Vec bias = r.bias ? ch.in(r.bias + c) : set1(0);
+#pragma GCC unroll 8
+  for (int i = 0; i < WB; ++i) acc[i] = bias;
+#pragma GCC unroll 8
+  for (int i = 0; i < WB; ++i) __builtin_prefetch(r.out + (ox + i + WB) * r.pitch + c, 1);
+#pragma GCC unroll 5
+  for (int ky = 0; ky < K; ++ky) {
+    Vec w[K];
+#pragma GCC unroll 5
+    for (int kx = 0; kx < K; ++kx) w[kx] = load(r.weights + (ky * K + kx) * r.ld_weights + c);
+#pragma GCC unroll 32
+    for (int j = 0; j < kInputs; ++j) {
+      const Vec in = ch.in(px[ky][j] + c);
+#pragma GCC unroll 8
+      for (int i = 0; i < WB; ++i) {
+        const int kx = j - i * S;
+        if (kx >= 0 && kx < K) acc[i] = fmadd(in, w[kx], acc[i]);
+      }
+    }
+  }
+  finish_outputs<WB>(r, ch, ox, c, acc);
+}
+
+template <int K, int S, int WB>
+void square_block(const DepthwiseRow& r, int64_t ox) {
+  constexpr int kInputs = (WB - 1) * S + K;
+  const float* px[K][kInputs];
+  const int64_t x0 = ox * S - r.pad_left;
+  const bool inside = x0 >= 0 && x0 + kInputs <= r.in_w;
+  for (int ky = 0; ky < K; ++ky) {
+    const int64_t y = r.oy * S - r.pad_top + ky;
+    const bool row_inside = y >= 0 && y < r.in_h;
+    const float* line = r.image + (row_inside ? y * r.x_h : 0);
+    for (int j = 0; j < kInputs; ++j)
+      px[ky][j] =
+          row_inside && (inside || (x0 + j >= 0 && x0 + j < r.in_w)) ? line + (x0 + j) * r.x_w : r.zeros;
+  }
+  int64_t c = 0;
+  for (; c + kWidth <= r.channels; c += kWidth) square_channels<K, S, WB>(r, px, ox, c, Channels<true>{});
+  if (c < r.channels) square_channels<K, S, WB>(r, px, ox, c, Channels<false>{r.channels - c});
+}
+
+template <int K, int S>
+void square_row(const DepthwiseRow& r) {
+  for (int64_t ox = 0; ox < r.out_w;) {
+    const int64_t left = r.out_w - ox;
+    if (left >= 7)
+      square_block<K, S, 7>(r, ox), ox += 7;
+    else if (left >= 4)
+      square_block<K, S, 4>(r, ox), ox += 4;
+    else if (left >= 2)
+      square_block<K, S, 2>(r, ox), ox += 2;
+    else
+      square_block<K, S, 1>(r, ox), ox += 1;
+  }
+}
+
+template <int WB, bool kWhole>
+WOOTZ_INLINE void any_channels(const DepthwiseRow& r, const float* const* px, int64_t taps, int64_t ox,
+                               int64_t c, Channels<kWhole> ch) {
+  Vec acc[WB];
+  const Vec bias = r.bias ? ch.in(r.bias + c) : set1(0);
+#pragma GCC unroll 8
+  for (int i = 0; i < WB; ++i) acc[i] = bias;
+  for (int64_t t = 0; t < taps; ++t) {
+    const Vec w = load(r.weights + t * r.ld_weights + c);
+#pragma GCC unroll 8
+    for (int i = 0; i < WB; ++i) acc[i] = fmadd(ch.in(px[t * WB + i] + c), w, acc[i]);
+  }
+  finish_outputs<WB>(r, ch, ox, c, acc);
+}
+
+template <int WB>
+void any_block(const DepthwiseRow& r, int64_t ox) {
+  const float* px[kMaxDepthwiseTaps * WB];
+  int64_t taps = 0;
+  for (int64_t ky = 0; ky < r.kernel_h; ++ky) {
+    const int64_t y = r.oy * r.stride_h - r.pad_top + ky * r.dilation_h;
+    const bool row_inside = y >= 0 && y < r.in_h;
+    for (int64_t kx = 0; kx < r.kernel_w; ++kx, ++taps)
+      for (int i = 0; i < WB; ++i) {
+        const int64_t x = (ox + i) * r.stride_w - r.pad_left + kx * r.dilation_w;
+        px[taps * WB + i] = row_inside && x >= 0 && x < r.in_w ? r.image + y * r.x_h + x * r.x_w : r.zeros;
+      }
+  }
+  int64_t c = 0;
+  for (; c + kWidth <= r.channels; c += kWidth) any_channels<WB>(r, px, taps, ox, c, Channels<true>{});
+  if (c < r.channels) any_channels<WB>(r, px, taps, ox, c, Channels<false>{r.channels - c});
+}
+
+inline void depthwise_row(const DepthwiseRow& r) {
+  if (r.kernel_h == r.kernel_w && r.stride_h == r.stride_w && r.dilation_h == 1 && r.dilation_w == 1) {
+    if (r.kernel_w == 3 && r.stride_w == 1) return square_row<3, 1>(r);
+    if (r.kernel_w == 3 && r.stride_w == 2) return square_row<3, 2>(r);
+    if (r.kernel_w == 5 && r.stride_w == 1) return square_row<5, 1>(r);
+    if (r.kernel_w == 5 && r.stride_w == 2) return square_row<5, 2>(r);
+  }
+  int64_t ox = 0;
+  for (; ox + 8 <= r.out_w; ox += 8) any_block<8>(r, ox);
+  for (; ox + 2 <= r.out_w; ox += 2) any_block<2>(r, ox);
+  if (ox < r.out_w) any_block<1>(r, ox);
+}
+
+}  // namespace wootz::WOOTZ_SIMD

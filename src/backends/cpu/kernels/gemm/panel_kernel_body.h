@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per instruction set by panel_kernel_<set>.cpp.
+#pragma once
+#include <utility>
+
+#include "backends/cpu/kernels/gemm/panel_kernel.h"
+#include "backends/cpu/simd.h"
+
+namespace wootz::WOOTZ_SIMD {
+
+/// Vectors in a full panel, and rows of the register tile for a panel of NV vectors. AVX-512 has 32
+/// registers: 6 x 4 accumulators, 4 of B, 1 of A; the others have 16: 6 x 2, 2 and 1.
+inline constexpr int kPanelVectors = kWidth == 16 ? 4 : 2;
+constexpr int tile_rows(int vectors) {
+  if (kWidth == 16) return vectors == 4 ? 6 : 8;
+  return vectors == 2 ? (kWidth == 8 ? 6 : 4) : 8;
+}
+
+template <int MR, int NV, bool kIndirect>
+void panel_tile(const PanelArgs& g, int64_t row) {
+  float* c = g.c + row * g.ldc;
+  const int last = g.n - (NV - 1) * kWidth;  // columns of the last vector
+// The lines of C are wanted for writing only at the end: their misses hide behind the k loop.
+#pragma GCC unroll 8
+  for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 8
+    for (int j = 0; j < NV; ++j) __builtin_prefetch(c + i * g.ldc + kWidth * j, 1);
+  Vec acc[MR][NV];
+#pragma GCC unroll 8
+  for (int j = 0; j < NV; ++j) {
+    Vec init = set1(0);
+    if (g.bias) init = j + 1 < NV ? load(g.bias + kWidth * j) : load_n(g.bias + kWidth * j, last);
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; ++i) acc[i][j] = init;
+  }
+  if (g.addend) {
+    const float* from = g.addend + row * g.ld_addend;
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < NV; ++j) {
+        const float* at = from + i * g.ld_addend + kWidth * j;
+        acc[i][j] = add(acc[i][j], j + 1 < NV ? load(at) : load_n(at, last));
+      }
+  }
+  const float* b = g.b;
+  for (int64_t s = 0; s < g.segments; ++s) {
+    const float* a[MR];
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; ++i)
+      a[i] = kIndirect ? g.rows[s * g.rows_pitch + row + i] + g.rows_offset
+                       : g.a + (row + i) * g.lda + s * g.segment_stride;
+    for (int64_t p = 0; p < g.segment_length; ++p, b += g.ldb) {
+      Vec bv[NV];
+#pragma GCC unroll 8
+      for (int j = 0; j < NV; ++j) bv[j] = load(b + kWidth * j);
+#pragma GCC unroll 8
+      for (int i = 0; i < MR; ++i) {
+        const Vec av = set1(a[i][p]);
+#pragma GCC unroll 8
+        for (int j = 0; j < NV; ++j) acc[i][j] = fmadd(av, bv[j], acc[i][j]);
+      }
+    }
+  }
+  const Vec low = set1(g.low), high = set1(g.high);
+#pragma GCC unroll 8
+  for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 8
+    for (int j = 0; j < NV; ++j) {
+      const Vec v = min(high, max(low, acc[i][j]));
+      float* to = c + i * g.ldc + kWidth * j;
+      if (j + 1 < NV || last == kWidth)
+        store(to, v);
+      else
+        store_n(to, v, last);
+    }
+}
+
+using TileFunction = void (*)(const PanelArgs&, int64_t);
+
+/// The rows are cut evenly, so that no call is left with one or two of them.
+template <int NV, bool kIndirect, int... kRows>
+WOOTZ_INLINE void panel_rows(const PanelArgs& g, std::integer_sequence<int, kRows...>) {
+  static constexpr TileFunction tiles[] = {panel_tile<kRows + 1, NV, kIndirect>...};
+  constexpr int64_t most = sizeof...(kRows);
+  const int64_t cuts = (g.m + most - 1) / most;
+  for (int64_t i = 0; i < cuts; ++i) {
+    const int64_t r0 = i * g.m / cuts, r1 = (i + 1) * g.m / cuts;
+    tiles[r1 - r0 - 1](g, r0);
+  }
+}
+
+template <int NV>
+WOOTZ_INLINE void panel_width(const PanelArgs& g) {
+  using Rows = std::make_integer_sequence<int, tile_rows(NV)>;
+  if (g.rows)
+    panel_rows<NV, true>(g, Rows{});
+  else
+    panel_rows<NV, false>(g, Rows{});
+}
+
+inline void panel_product(const PanelArgs& g) {
+  switch ((g.n + kWidth - 1) / kWidth) {
+    case 1:
+      return panel_width<1>(g);
+    case 2:
+      return panel_width<2>(g);
+    case 3:
+      return panel_width < kPanelVectors >= 3 ? 3 : 1 > (g);
+    case 4:
+      return panel_width < kPanelVectors >= 4 ? 4 : 1 > (g);
+    default:
+      return;
+  }
+}
+
+template <int NV>
+void vector_panel(const PanelArgs& g) {
+  constexpr int64_t kAhead = 2048;  // floats: far enough that the lines come from memory in time
+  const int last = g.n - (NV - 1) * kWidth;
+  const float* b = g.b;
+  const float* x = g.a;
+  Vec acc[2][NV];
+#pragma GCC unroll 8
+  for (int j = 0; j < NV; ++j) {
+    acc[0][j] =
+        g.bias ? (j + 1 < NV ? load(g.bias + kWidth * j) : load_n(g.bias + kWidth * j, last)) : set1(0);
+    acc[1][j] = set1(0);
+  }
+  int64_t p = 0;
+  for (; p + 2 <= g.segment_length; p += 2, b += 2 * g.ldb)
+#pragma GCC unroll 8
+    for (int h = 0; h < 2; ++h) {
+      const float* row = b + h * g.ldb;
+#pragma GCC unroll 8
+      for (int j = 0; j < NV; j += 16 / kWidth)
+        _mm_prefetch(reinterpret_cast<const char*>(row + kWidth * j + kAhead), _MM_HINT_T0);
+      const Vec xv = set1(x[p + h]);
+#pragma GCC unroll 8
+      for (int j = 0; j < NV; ++j) acc[h][j] = fmadd(xv, load(row + kWidth * j), acc[h][j]);
+    }
+  if (p < g.segment_length)
+#pragma GCC unroll 8
+    for (int j = 0; j < NV; ++j) acc[0][j] = fmadd(set1(x[p]), load(b + kWidth * j), acc[0][j]);
+#pragma GCC unroll 8
+  for (int j = 0; j < NV; ++j)
+    store_n(g.c + kWidth * j, min(set1(g.high), max(set1(g.low), add(acc[0][j], acc[1][j]))),
+            j + 1 < NV ? kWidth : last);
+}
+
+inline void vector_product(const PanelArgs& g) {
+  switch ((g.n + kWidth - 1) / kWidth) {
+    case 1:
+      return vector_panel<1>(g);
+    case 2:
+      return vector_panel<2>(g);
+    case 3:
+      return vector_panel < kPanelVectors >= 3 ? 3 : 1 > (g);
+    case 4:
+      return vector_panel < kPanelVectors >= 4 ? 4 : 1 > (g);
+    default:
+      return;
+  }
+}
+
+}  // namespace wootz::WOOTZ_SIMD

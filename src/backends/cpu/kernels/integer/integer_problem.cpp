@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/integer/integer_problem.h"
+
+#include <algorithm>
+
+namespace wootz {
+namespace {
+
+std::optional<std::string> read_zero(const Problem& problem, const Value* value, int64_t columns,
+                                     int32_t offset, ZeroPoint& zero) {
+  zero.offset = offset;
+  if (!value) return std::nullopt;
+  zero.input = body_input_index(problem.body(), value);
+  const TensorDesc& d = problem.inputs[static_cast<size_t>(zero.input)];
+  if (d.size() != 1 && (d.size() != columns || d.dims.size() != 1))
+    return "zero points that are neither one value nor one per column";
+  if (!d.is_row_major()) return "zero points in a strided view";
+  zero.count = d.size();
+  zero.constant = d.constant;
+  return std::nullopt;
+}
+
+/// Takes the Cast to float32 off the front of the tail, so that the rest is a tail of a float32 result.
+std::optional<std::string> drop_cast(ContractionView& view) {
+  ScalarProgram& p = view.tail.program;
+  const int operands = static_cast<int>(p.operands.size());
+  const auto& first = p.instructions.front();
+  if (first.op != ScalarOp::kCast || first.a != 0 || first.dtype != DType::kFloat32)
+    return "the tail does not start with a Cast to float32";
+  for (size_t i = 1; i < p.instructions.size(); ++i)
+    for (int r : {p.instructions[i].a, p.instructions[i].b, p.instructions[i].c})
+      if (r == 0) return "the tail reads the integer result twice";
+  const auto moved = [&](int r) { return r < operands ? r : r == operands ? 0 : r - 1; };
+  p.instructions.erase(p.instructions.begin());
+  for (ScalarInstruction& in : p.instructions) in.a = moved(in.a), in.b = moved(in.b), in.c = moved(in.c);
+  for (int& r : p.results) r = moved(r);
+  p.operands[0] = DType::kFloat32;
+  return std::nullopt;
+}
+
+bool is_byte(DType dtype) { return dtype == DType::kUint8 || dtype == DType::kInt8; }
+
+}  // namespace
+
+std::optional<std::string> IntegerProblem::read(const Problem& problem, std::string_view op, int64_t columns,
+                                                IntegerProblem& g) {
+  auto view = view_contraction(problem.body(), {op});
+  if (!view) return "not " + std::string(op) + " with a pointwise tail";
+  g.view = std::move(*view);
+  const Node& node = *g.view.main;
+  g.a_input = body_input_index(problem.body(), node.input(0));
+  g.b_input = body_input_index(problem.body(), node.input(1));
+  const DType a = problem.inputs[static_cast<size_t>(g.a_input)].dtype,
+              b = problem.inputs[static_cast<size_t>(g.b_input)].dtype;
+  if (!is_byte(a) || !is_byte(b)) return "operands that are not 8-bit";
+  g.a_unsigned = a == DType::kUint8;
+  g.b_unsigned = b == DType::kUint8;
+  if (auto why = read_zero(problem, node.input(2), 1, g.a_unsigned ? 0 : 128, g.a_zero)) return why;
+  if (auto why = read_zero(problem, node.input(3), columns, g.b_unsigned ? -128 : 0, g.b_zero)) return why;
+  const DType y = problem.outputs[0].dtype;
+  if (g.view.tail.program.instructions.empty())
+    return y == DType::kInt32 ? std::nullopt : std::optional<std::string>("a result that is not int32");
+  if (y != DType::kFloat32) return "a result of type " + std::string(dtype_name(y)) + ", expected float32";
+  g.casts = true;
+  return drop_cast(g.view);
+}
+
+IntegerZeroPoints IntegerProblem::bind(const LaunchArgs& args, int64_t columns, int32_t* b) const noexcept {
+  const uint8_t *za = a_zero.data(args), *zb = b_zero.data(args);
+  const bool by_column = b_zero.count == columns && columns > 1;
+  for (int64_t i = 0; i < (by_column ? columns : 1); ++i) b[i] = b_zero.value(zb, i, b_unsigned);
+  return {a_zero.value(za, 0, a_unsigned), b, by_column};
+}
+
+void IntegerProblem::finish(int32_t* tile, int64_t row, int64_t column, int64_t rows, int64_t columns,
+                            int64_t ld, const Epilogue& bound) const noexcept {
+  if (!casts) return;
+  auto* out = reinterpret_cast<float*>(tile);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t j = 0; j < columns; ++j) {
+      int32_t value;
+      __builtin_memcpy(&value, tile + r * ld + j, sizeof value);
+      out[r * ld + j] = static_cast<float>(value);
+    }
+  bound.apply_whole(out, row, column, rows, columns, ld);
+}
+
+IntegerRange integer_range(const IntegerPanels& panels, int64_t rows, int part, int parts) {
+  const int64_t count = panels.panels();
+  const bool weights_outweigh = count >= parts && count * IntegerPanels::kPanel > rows;
+  if (rows >= 6 * parts && !weights_outweigh)
+    return {rows * part / parts, rows * (part + 1) / parts, 0, count};
+  if (count >= parts || rows < parts) return {0, rows, count * part / parts, count * (part + 1) / parts};
+  return {rows * part / parts, rows * (part + 1) / parts, 0, count};
+}
+
+}  // namespace wootz

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What MatMulInteger and ConvInteger regions share: operand types, zero points and the tail that starts with
+// a Cast.
+#pragma once
+#include "backends/cpu/epilogue.h"
+#include "backends/cpu/kernels/integer/integer_product.h"
+
+namespace wootz {
+
+/// A zero point: a constant or an input of the run, one value or one for each column.
+struct ZeroPoint {
+  int input = -1;
+  std::shared_ptr<const Tensor> constant;
+  int64_t count = 0;   // 0: absent
+  int32_t offset = 0;  // what the stored form adds
+
+  const uint8_t* data(const LaunchArgs& args) const {
+    if (count == 0) return nullptr;
+    return constant ? constant->as<uint8_t>() : static_cast<const uint8_t*>(args.inputs[input]);
+  }
+  /// Element i in the stored form.
+  int32_t value(const uint8_t* data, int64_t i, bool is_unsigned) const {
+    const int32_t raw = !data ? 0 : is_unsigned ? data[i] : static_cast<int8_t>(data[i]);
+    return raw + offset;
+  }
+};
+
+struct IntegerProblem {
+  ContractionView view;
+  int a_input = -1, b_input = -1;
+  bool a_unsigned = true, b_unsigned = false;
+  ZeroPoint a_zero, b_zero;
+  bool casts = false;  // the result is float32: the products are cast, then the tail runs
+  EpiloguePlan epilogue;
+
+  /// Reads operands and zero points; the tail's Cast leaves view.tail. The caller prepares the epilogue.
+  static std::optional<std::string> read(const Problem& problem, std::string_view op, int64_t columns,
+                                         IntegerProblem& integer);
+
+  /// Zero points of this run; `b` has room for a stored value per column.
+  IntegerZeroPoints bind(const LaunchArgs& args, int64_t columns, int32_t* b) const noexcept;
+  /// Finishes rows of int32 products in place: cast and tail.
+  void finish(int32_t* tile, int64_t row, int64_t column, int64_t rows, int64_t columns, int64_t ld,
+              const Epilogue& bound) const noexcept;
+};
+
+/// The share of a part: by rows where those fill register tiles and outweigh the weights, else by panels.
+struct IntegerRange {
+  int64_t r0, r1, p0, p1;
+};
+IntegerRange integer_range(const IntegerPanels& panels, int64_t rows, int part, int parts);
+
+}  // namespace wootz
