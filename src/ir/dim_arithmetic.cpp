@@ -19,6 +19,13 @@ bool is_plain_symbol(const Dim& d) {
 /// Larger products stay unexpanded, so that no model can make an expression explode.
 constexpr size_t kMaxExpandedTerms = 64;
 
+/// min(max(x, b), b) = b and max(min(x, b), b) = b: whether `a` is such an inner expression of `kind` over b.
+bool absorbs(const SymbolTable& table, Symbol::Kind kind, const Dim& a, const Dim& b) {
+  if (!is_plain_symbol(a)) return false;
+  const Symbol& s = table.at(a.terms()[0].first);
+  return s.kind == kind && (table.resolve(s.a) == b || table.resolve(s.b) == b);
+}
+
 }  // namespace
 
 Dim SymbolTable::floor_div(const Dim& unresolved, int64_t k) {
@@ -139,6 +146,8 @@ Dim SymbolTable::product(std::span<const Dim> dims) {
 
 Dim SymbolTable::min(const Dim& unresolved_a, const Dim& unresolved_b) {
   Dim a = resolve(unresolved_a), b = resolve(unresolved_b);
+  if (absorbs(*this, Symbol::Kind::kMax, a, b)) return b;
+  if (absorbs(*this, Symbol::Kind::kMax, b, a)) return a;
   if (upper_bound(a - b) <= 0) return a;
   if (lower_bound(a - b) >= 0) return b;
   if (b < a) std::swap(a, b);
@@ -147,6 +156,8 @@ Dim SymbolTable::min(const Dim& unresolved_a, const Dim& unresolved_b) {
 
 Dim SymbolTable::max(const Dim& unresolved_a, const Dim& unresolved_b) {
   Dim a = resolve(unresolved_a), b = resolve(unresolved_b);
+  if (absorbs(*this, Symbol::Kind::kMin, a, b)) return b;
+  if (absorbs(*this, Symbol::Kind::kMin, b, a)) return a;
   if (lower_bound(a - b) >= 0) return a;
   if (upper_bound(a - b) <= 0) return b;
   if (b < a) std::swap(a, b);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/eliminate_reshapes.h"
 
+#include "ops/registry.h"
 #include "passes/pattern/rule.h"
 #include "passes/pattern/shapes.h"
 
@@ -39,6 +40,75 @@ std::optional<Patch> drop_reshape(const Match& m, PassContext&) {
   return patch;
 }
 
+bool is_elementwise(const Node& node) {
+  const OpDef* def = OpRegistry::global().find(node);
+  return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) && node.op != "Clip";
+}
+
+/// A constant operand of a result of the reshaped dims, under the dims before the reshape.
+std::optional<Tensor> constant_before(const Value& constant, const std::vector<int>& map, size_t rank) {
+  const Tensor& t = *constant.constant;
+  if (t.size() == 1 && t.rank() == 0) return t;
+  if (t.dims().size() > map.size()) return std::nullopt;
+  Dims dims(rank, 1);
+  const size_t lead = map.size() - t.dims().size();
+  for (size_t i = 0; i < t.dims().size(); ++i) {
+    const int64_t d = t.dims()[i];
+    const int from = map[lead + i];
+    if (from >= 0) dims[size_t(from)] = d;
+    else if (d != 1) return std::nullopt;
+  }
+  return t.reshaped(dims);
+}
+
+/// f(reshape(x), constant) => reshape(f(x, constant')) where the reshape adds or drops axes of size 1 behind a contraction
+/// or what follows it, so that f joins the contraction.
+std::optional<Patch> sink(Node& node) {
+  if (!is_elementwise(node)) return std::nullopt;
+  const Node* reshape_node = nullptr;
+  for (const Value* v : node.inputs()) {
+    if (!v) return std::nullopt;
+    if (v->is_constant()) continue;
+    const Node* r = produced_by(v, "Reshape");
+    if (!r || reshape_node || !is_read_once(v) || !same_shape(v, node.output(0))) return std::nullopt;
+    reshape_node = r;
+  }
+  if (!reshape_node) return std::nullopt;
+  Value* x = reshape_node->input(0);
+  const Node* before = x->producer();
+  const bool joins = before && (is_elementwise(*before) || before->is("Conv") || before->is("ConvTranspose") || before->is("MatMul"));
+  if (!joins || !is_read_once(x)) return std::nullopt;
+  const auto map = unit_axes_map(*x, *reshape_node->output(0));
+  if (!map) return std::nullopt;
+  Patch patch;
+  std::vector<PatchOperand> inputs;
+  for (const Value* v : node.inputs()) {
+    if (!v->is_constant()) {
+      inputs.push_back(x);
+      continue;
+    }
+    std::optional<Tensor> c = constant_before(*v, *map, x->type.shape->size());
+    if (!c) return std::nullopt;
+    inputs.push_back(patch.constant(std::move(*c)));
+  }
+  const PatchOperand y = patch.node(node.domain, node.op, std::move(inputs), node.attributes, 1);
+  const auto out = reshape(patch, y, *node.output(0)->type.shape, node.graph()->symbols());
+  if (!out) return std::nullopt;
+  patch.replace(node.output(0), *out);
+  return patch;
+}
+
+bool sink_all(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
+    Node& node = **it++;
+    for (Graph* inner : node.subgraphs()) changed |= sink_all(*inner, context);
+    if (context.exhausted() || !is_live(node)) continue;
+    if (std::optional<Patch> patch = sink(node)) changed |= apply_patch(*patch, node, "f(reshape(x)) => reshape(f(x))", context);
+  }
+  return changed;
+}
+
 bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"reshape(x) => x of that shape", {"Reshape(x, s)"}, drop_reshape},
@@ -46,7 +116,12 @@ bool run(Graph& graph, PassContext& context) {
       {"squeeze, unsqueeze, flatten => reshape", {"Squeeze(x, ..)", "Unsqueeze(x, a)", "Flatten(x)"}, canonical_reshape},
       {"reshape to -1 or 0 => reshape to the sizes", {"Reshape(x, s)"}, known_shape},
   });
-  return rules.apply(graph, context);
+  bool changed = rules.apply(graph, context);
+  while (sink_all(graph, context)) {
+    rules.apply(graph, context);
+    changed = true;
+  }
+  return changed;
 }
 
 }  // namespace

@@ -79,6 +79,22 @@ std::optional<Patch> transpose_to_reshape(const Match& m, PassContext&) {
   return patch;
 }
 
+/// PyTorch's exporter transposes the last two axes of a tensor of rank 4 under a merged batch axis.
+std::optional<Patch> unmerge_batch(const Match& m, PassContext&) {
+  Value *x = m.value("x"), *out = m.root->output(0);
+  const Value* merged = m.node("inner")->input(0);
+  const auto perm = perm_of(*m.node("inner"));
+  if (!perm || *perm != Ints{0, 2, 1} || !has_rank(x, 4) || !has_rank(out, 4)) return std::nullopt;
+  const SymbolTable& symbols = x->graph()->symbols();
+  const Shape &a = *x->type.shape, &b = *out->type.shape, &c = *merged->type.shape;
+  const bool same = symbols.equal(a[0], b[0]) && symbols.equal(a[1], b[1]) && symbols.equal(a[2], b[3]) && symbols.equal(a[3], b[2]) &&
+                    symbols.equal(a[2], c[1]) && symbols.equal(a[3], c[2]);
+  if (!same) return std::nullopt;
+  Patch patch;
+  patch.replace(out, transpose(patch, x, {0, 1, 3, 2}));
+  return patch;
+}
+
 bool is_elementwise(const Node& node) {
   const OpDef* def = OpRegistry::global().find(node);
   return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) &&
@@ -175,6 +191,7 @@ bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"transpose(x, identity) => x", {"Transpose(x)"}, drop_transpose},
       {"transpose(transpose(x)) => transpose(x)", {"Transpose(inner:Transpose(x))"}, merge_transposes, true},
+      {"transpose under a merged batch => transpose", {"Reshape(inner:Transpose(Reshape(x, s)), t)"}, unmerge_batch, true},
       {"transpose of axes of size 1 => reshape", {"Transpose(x)"}, transpose_to_reshape},
   });
   bool changed = rules.apply(graph, context);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -7,15 +9,23 @@
 
 namespace wootz {
 
-/// The CPU backend's tactics in order of registration. Each kernels/<family>/<name>_tactic.cpp adds its own
+/// The CPU backend's tactics, best guess first. Each kernels/<family>/<name>_tactic.cpp adds its own
 /// through `void register_cpu_<name>_tactic(CpuTactics&)`, called by the generated manifest.
 class CpuTactics {
  public:
-  void add(std::unique_ptr<Tactic> tactic) { owned_.push_back(std::move(tactic)); }
+  /// Where several tactics serve a problem, the higher preference is the untuned choice: kSpecial for those
+  /// that serve few problems well, kLast for those that serve much but seldom best.
+  enum Preference { kLast = -1, kGeneral = 0, kSpecial = 1 };
+  void add(std::unique_ptr<Tactic> tactic, Preference preference = kGeneral) {
+    const auto at = std::upper_bound(preferences_.begin(), preferences_.end(), preference, std::greater<>());
+    owned_.insert(owned_.begin() + (at - preferences_.begin()), std::move(tactic));
+    preferences_.insert(at, preference);
+  }
   const std::vector<std::unique_ptr<Tactic>>& all() const { return owned_; }
 
  private:
-  std::vector<std::unique_ptr<Tactic>> owned_;
+  std::vector<std::unique_ptr<Tactic>> owned_;  // by falling preference
+  std::vector<int> preferences_;
 };
 
 void register_all_cpu_tactics(CpuTactics& tactics);

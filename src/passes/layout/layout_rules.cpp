@@ -6,6 +6,7 @@
 
 #include "passes/fuse/cost.h"
 #include "passes/fuse/grow.h"
+#include "passes/pattern/shapes.h"
 
 namespace wootz {
 namespace {
@@ -20,6 +21,13 @@ bool keeps_rank(const Node& node) {
   const Value* x = node.input(0);
   return x && x->type.has_rank() && node.output(0) && node.output(0)->type.has_rank() &&
          x->type.rank() == node.output(0)->type.rank();
+}
+
+/// A reshape that adds or drops spatial axes of size 1.
+bool keeps_channels(const Node& node) {
+  if (!has_layouts(*node.input(0))) return false;
+  const auto map = unit_axes_map(*node.input(0), *node.output(0));
+  return map && (*map)[0] == 0 && (*map)[1] == 1;
 }
 
 LayoutRule pointwise_rule(const Node& node) {
@@ -66,6 +74,7 @@ LayoutRule layout_rule_of(const Node& node, const SizeModel& sizes, const Target
     return {LayoutRule::Kind::kEqual, {0}, kConvLoss * predicted_seconds(work, target)};
   }
   if (is_pointwise(node)) return pointwise_rule(node);
+  if (node.is("Reshape") && keeps_channels(node)) return {LayoutRule::Kind::kEqual, {0}, 0};
   if (node.is("Concat")) {
     LayoutRule rule{LayoutRule::Kind::kEqual, {}, 0};
     for (size_t i = 0; i < node.inputs().size(); ++i) rule.inputs.push_back(i);

@@ -26,6 +26,23 @@ std::optional<PatchOperand> reshape(Patch& patch, PatchOperand x, const Shape& s
   return patch.node("Reshape", {x, *sizes}, attributes);
 }
 
+std::optional<std::vector<int>> unit_axes_map(const Value& from, const Value& to) {
+  if (!from.type.has_rank() || !to.type.has_rank()) return std::nullopt;
+  const SymbolTable& symbols = from.graph()->symbols();
+  const Shape &a = *from.type.shape, &b = *to.type.shape;
+  std::vector<int> map;
+  size_t i = 0;
+  for (const Dim& d : b) {
+    while (i < a.size() && !symbols.equal(a[i], d) && symbols.resolve(a[i]).is(1)) ++i;
+    if (i < a.size() && symbols.equal(a[i], d)) map.push_back(static_cast<int>(i++));
+    else if (symbols.resolve(d).is(1)) map.push_back(-1);
+    else return std::nullopt;
+  }
+  for (; i < a.size(); ++i)
+    if (!symbols.resolve(a[i]).is(1)) return std::nullopt;
+  return map;
+}
+
 PatchOperand transpose(Patch& patch, PatchOperand x, Ints perm) {
   Attributes attributes;
   attributes.set("perm", std::move(perm));

@@ -201,7 +201,7 @@ class OneDnnConvTactic final : public Tactic {
 }  // namespace
 
 void register_cpu_onednn_conv_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<OneDnnConvTactic>());
+  tactics.add(std::make_unique<OneDnnConvTactic>(), CpuTactics::kLast);
 }
 
 }  // namespace wootz

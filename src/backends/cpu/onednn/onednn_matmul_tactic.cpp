@@ -132,7 +132,7 @@ class OneDnnMatMulTactic final : public Tactic {
 }  // namespace
 
 void register_cpu_onednn_matmul_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<OneDnnMatMulTactic>());
+  tactics.add(std::make_unique<OneDnnMatMulTactic>(), CpuTactics::kLast);
 }
 
 }  // namespace wootz

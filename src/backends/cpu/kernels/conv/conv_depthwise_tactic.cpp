@@ -16,12 +16,9 @@ DepthwiseFunction depthwise_row(Isa isa) {
   if (!isa_available(isa))
     throw Error(ErrorKind::kDevice, "this processor lacks the instruction set of the chosen kernel");
   switch (isa) {
-    case Isa::kAvx512:
-      return depthwise_row_avx512;
-    case Isa::kAvx2:
-      return depthwise_row_avx2;
-    default:
-      return depthwise_row_portable;
+    case Isa::kAvx512: return depthwise_row_avx512;
+    case Isa::kAvx2: return depthwise_row_avx2;
+    default: return depthwise_row_portable;
   }
 }
 
@@ -147,7 +144,7 @@ class ConvDepthwiseTactic final : public Tactic {
 }  // namespace
 
 void register_cpu_conv_depthwise_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<ConvDepthwiseTactic>());
+  tactics.add(std::make_unique<ConvDepthwiseTactic>(), CpuTactics::kSpecial);
 }
 
 }  // namespace wootz

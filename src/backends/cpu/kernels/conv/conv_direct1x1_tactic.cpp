@@ -116,7 +116,7 @@ class ConvDirect1x1Tactic final : public Tactic {
 }  // namespace
 
 void register_cpu_conv_direct1x1_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<ConvDirect1x1Tactic>());
+  tactics.add(std::make_unique<ConvDirect1x1Tactic>(), CpuTactics::kSpecial);
 }
 
 }  // namespace wootz

@@ -266,7 +266,7 @@ class ConvWinogradTactic final : public Tactic {
 }  // namespace
 
 void register_cpu_conv_winograd_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<ConvWinogradTactic>());
+  tactics.add(std::make_unique<ConvWinogradTactic>(), CpuTactics::kSpecial);
 }
 
 }  // namespace wootz

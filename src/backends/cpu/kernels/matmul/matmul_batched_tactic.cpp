@@ -132,7 +132,7 @@ class MatMulBatchedTactic final : public Tactic {
 }  // namespace
 
 void register_cpu_matmul_batched_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<MatMulBatchedTactic>());
+  tactics.add(std::make_unique<MatMulBatchedTactic>(), CpuTactics::kLast);
 }
 
 }  // namespace wootz

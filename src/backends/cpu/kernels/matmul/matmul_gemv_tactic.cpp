@@ -102,7 +102,7 @@ class MatMulGemvTactic final : public Tactic {
 }  // namespace
 
 void register_cpu_matmul_gemv_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<MatMulGemvTactic>());
+  tactics.add(std::make_unique<MatMulGemvTactic>(), CpuTactics::kSpecial);
 }
 
 }  // namespace wootz
