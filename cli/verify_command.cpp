@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -77,6 +78,12 @@ class Report {
   nlohmann::json rows_ = nlohmann::json::array();
 };
 
+/// By the least precise float type in the model: inner values are rounded to it.
+double float_bound(const Engine& engine) {
+  const auto facts = nlohmann::json::parse(engine.explain_json())["facts"];
+  return facts.contains("float_bound") ? std::stod(facts["float_bound"].get<std::string>()) : 0;
+}
+
 constexpr double kTapBound = 2e-3;   // of inner tensors: fused neighbours round differently
 
 }  // namespace
@@ -96,13 +103,14 @@ int run_verify(const Options& o) {
     return report.finish();
   }
   const std::vector<Case> cases = read_cases(o.expect, engine);
-  for (const Case& c : cases) report.add(c.label, compare(c.outputs, o.reference ? run_reference(o.model, c.inputs) : engine.run(c.inputs), o.tolerance));
+  const double bound = o.tolerance > 0 ? o.tolerance : float_bound(engine);
+  for (const Case& c : cases) report.add(c.label, compare(c.outputs, o.reference ? run_reference(o.model, c.inputs) : engine.run(c.inputs), bound));
   // Taps would forbid fusions, so they are read from a second engine.
   for (const Case& c : cases) {
     if (c.taps.empty() || !o.model.ends_with(".onnx")) continue;
     Options marked = o;
     for (const auto& [name, t] : c.taps) marked.marks.push_back(name);
-    report.add(c.label, compare(c.taps, o.reference ? run_reference(o.model, c.inputs, marked.marks) : open_model(marked).run(c.inputs), kTapBound));
+    report.add(c.label, compare(c.taps, o.reference ? run_reference(o.model, c.inputs, marked.marks) : open_model(marked).run(c.inputs), std::max(kTapBound, bound)));
   }
   return report.finish();
 }

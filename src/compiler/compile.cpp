@@ -136,6 +136,7 @@ class Build {
     e.backend = options_.backend;
     e.device_fingerprint = backend_.traits(threads_).fingerprint;
     e.facts["producer"] = model_.producer;
+    e.facts["float_bound"] = std::to_string(graph_bound(*e.graph));
     for (size_t i = 0; i < model_.notes.size(); ++i) e.facts["note " + std::to_string(i + 1)] = model_.notes[i];
   }
 

@@ -13,7 +13,7 @@ double race_step(EngineData& engine, const Node& node, size_t index, const Shape
     engine.remarks.push_back({"race", node.origins, "sizes or kinds known only while running: by the reference"});
     return 0;
   }
-  if (step.sharing.kind == Sharing::kView || step.sharing.kind == Sharing::kIntoOutput) return 0;
+  if (runs_nothing(plan.sharing[index])) return 0;
   RaceResult result = race.run(problem_of(node, plan, engine.threads), bindings);
   if (!result.choices.empty() && result.choices[0].tactic_id.starts_with("reference."))
     engine.remarks.push_back({"race", node.origins, "no kernel serves this region: by the reference, which is slow"});

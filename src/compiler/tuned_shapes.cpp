@@ -12,7 +12,8 @@ namespace {
 /// Candidate lengths for a symbol that stands at `axis` of an input of `rank`, the most natural first.
 std::vector<int64_t> guesses(const Symbol& symbol, int64_t axis, int64_t rank) {
   std::vector<int64_t> list;
-  if (axis == 0) list = {1, 2, 128};
+  if (rank == 1) list = {4, 16, 128, 16000, 2, 1};
+  else if (axis == 0) list = {1, 2, 128};
   else if (rank >= 4) list = {224, 256, 320, 512, 48, 32};
   else list = {128, 256, 512, 1024, 16000, 32000, 1};
   for (int64_t& v : list) {
@@ -27,9 +28,9 @@ bool makes_sense(const Graph& graph, std::span<const Dims> dims) {
   try {
     const Bindings bindings = bind_shapes(graph, dims);
     for (const auto& v : graph.values()) {
-      if (!v->type.has_rank()) continue;
+      if (!v->type.has_rank() || v->is_constant()) continue;
       for (const Dim& d : *v->type.shape)
-        if (const auto n = bindings.evaluate(d); n && *n <= 0) return false;
+        if (const auto n = bindings.evaluate(d); !d.is_constant() && n && *n <= 0) return false;
     }
     return true;
   } catch (const Error&) {

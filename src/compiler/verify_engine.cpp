@@ -82,6 +82,13 @@ double output_bound(DType dtype) {
   }
 }
 
+double graph_bound(const Graph& graph) {
+  double bound = 0;
+  for (const auto& v : graph.values())
+    if (is_float(v->type.dtype) && !v->is_constant()) bound = std::max(bound, output_bound(v->type.dtype));
+  return bound;
+}
+
 bool has_jumps(const Graph& graph) {
   static const std::set<std::string, std::less<>> kJumping = {
       "ArgMax", "ArgMin", "TopK", "NonMaxSuppression", "NonZero", "Round", "Floor", "Ceil", "QuantizeLinear",
@@ -128,7 +135,7 @@ std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Dat
   for (size_t i = 0; i < expected.size(); ++i) {
     OutputError e = compare_data(expected[i], found[i]);
     e.output = graph.outputs()[i]->name;
-    e.bound = output_bound(graph.outputs()[i]->type.dtype);
+    e.bound = is_float(graph.outputs()[i]->type.dtype) ? std::max(graph_bound(graph), output_bound(graph.outputs()[i]->type.dtype)) : 0;
     e.sample = sample;
     errors.push_back(std::move(e));
   }

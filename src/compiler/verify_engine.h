@@ -21,6 +21,9 @@ std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Dat
 /// The bound on a float output's relative error, by its type.
 double output_bound(DType dtype);
 
+/// The bound for float outputs of a graph: that of its least precise float type, since inner values are rounded to it.
+double graph_bound(const Graph& graph);
+
 /// Random inputs of the given dims: floats in [0, 1), integers 0 or 1.
 std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims, uint64_t seed);
 

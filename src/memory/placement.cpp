@@ -13,9 +13,10 @@ namespace {
 /// How a value's storage lies in another value's: parent and window.
 struct Link {
   const Value* parent = nullptr;
-  const Node* node = nullptr;   // the movement that relates the two
+  const Node* node = nullptr;   // the movement that relates the two; null: in place
   size_t operand = 0;
   bool parent_is_input = false;
+  size_t step = 0;
 };
 
 Dims layout_strides(const Dims& dims, Layout layout) {
@@ -28,19 +29,32 @@ Dims layout_strides(const Dims& dims, Layout layout) {
   return strides;
 }
 
+bool is_laid_out(TensorDesc desc, const View& view, Layout layout) {
+  desc.strides = view.strides;
+  return layout == Layout::kChannelsLast ? desc.is_channels_last() : desc.is_row_major();
+}
+
 class Planner {
  public:
   Planner(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing)
-      : graph_(graph), bindings_(bindings), sharing_(sharing), links_(value_id_count(graph)),
-        settled_(links_.size(), 0) {
-    plan_.values.resize(links_.size());
-  }
+      : graph_(graph), bindings_(bindings), sharing_(sharing.begin(), sharing.end()), links_(value_id_count(graph)),
+        settled_(links_.size(), 0) {}
 
   ShapePlan run(bool assign) {
-    place_sources();
-    place_outputs_of_steps();
-    link();
-    for (const auto& v : graph_.values()) settle(*v);
+    // A decision may not hold at these shapes (sizes of 1 make views that larger ones do not allow): it is dropped for
+    // this shape, and the rest is laid out anew.
+    do {
+      plan_ = {};
+      plan_.values.resize(links_.size());
+      std::fill(links_.begin(), links_.end(), Link());
+      std::fill(settled_.begin(), settled_.end(), 0);
+      broken_ = false;
+      place_sources();
+      place_outputs_of_steps();
+      link();
+      for (const auto& v : graph_.values()) settle(*v);
+    } while (broken_);
+    plan_.sharing = sharing_;
     if (assign) assign_buffers();
     return std::move(plan_);
   }
@@ -109,20 +123,21 @@ class Planner {
   void link() {
     size_t step = 0;
     for (const auto& node : graph_.nodes()) {
-      const StepSharing& s = sharing_[step];
-      if (!plan_.interpreted[step++]) link_step(*node, s);
+      if (!plan_.interpreted[step]) link_step(*node, step);
+      ++step;
     }
   }
 
-  void link_step(const Node& node, const StepSharing& s) {
+  void link_step(const Node& node, size_t step) {
+    const StepSharing& s = sharing_[step];
     if (s.kind == Sharing::kInPlace) {
-      links_[static_cast<size_t>(node.output(0)->id())] = {node.input(static_cast<size_t>(s.input)), nullptr, 0, true};
+      links_[static_cast<size_t>(node.output(0)->id())] = {node.input(static_cast<size_t>(s.input)), nullptr, 0, true, step};
     } else if (s.kind == Sharing::kView) {
       for (size_t i = 0; i < node.outputs().size(); ++i)
-        if (node.output(i)) links_[static_cast<size_t>(node.output(i)->id())] = {node.input(0), &node, i, true};
+        if (node.output(i)) links_[static_cast<size_t>(node.output(i)->id())] = {node.input(0), &node, i, true, step};
     } else if (s.kind == Sharing::kIntoOutput) {
       for (size_t i = 0; i < (single_node(node)->is("Concat") ? node.inputs().size() : 1); ++i)
-        links_[static_cast<size_t>(node.input(i)->id())] = {node.output(0), &node, i, false};
+        links_[static_cast<size_t>(node.input(i)->id())] = {node.output(0), &node, i, false, step};
     }
   }
 
@@ -130,6 +145,20 @@ class Planner {
     std::vector<TensorDesc> descs;
     for (const Value* in : node.inputs()) descs.push_back(in ? at(in).desc : TensorDesc{});
     return descs;
+  }
+
+  std::optional<View> view_through(const Value& v, const Link& link, const Placement& parent) {
+    const TensorDesc& own = at(&v).desc;
+    if (!link.node) {
+      const bool same = parent.desc.dims == own.dims && parent.desc.strides == own.strides;
+      return same ? std::optional(View{0, own.strides}) : std::nullopt;
+    }
+    const Node& inner = *single_node(*link.node);
+    const std::vector<TensorDesc> inputs = input_descs(*link.node);
+    const auto view = link.parent_is_input ? view_of_input(inner, link.operand, inputs, own.dims)
+                                           : view_of_output(inner, link.operand, inputs, parent.desc);
+    if (view && inner.is("wootz", "Relayout") && !is_laid_out(own, *view, v.layout)) return std::nullopt;
+    return view;
   }
 
   /// Follows the link of a value to its parent and takes over the parent's buffer.
@@ -142,19 +171,16 @@ class Planner {
     if (!link.parent) return;
     settle(*link.parent);
     const Placement& parent = at(link.parent);
-    View view{0, parent.desc.strides};
-    if (link.node) {
-      const Node& inner = *single_node(*link.node);
-      std::vector<TensorDesc> inputs = input_descs(*link.node);
-      const auto found = link.parent_is_input ? view_of_input(inner, link.operand, inputs, p.desc.dims)
-                                              : view_of_output(inner, link.operand, inputs, parent.desc);
-      WOOTZ_ASSERT(found.has_value());
-      view = *found;
+    const auto view = view_through(v, link, parent);
+    if (!view) {
+      sharing_[link.step] = {};
+      broken_ = true;
+      return;
     }
     p.kind = parent.kind;
     p.index = parent.index;
-    p.offset_bytes = parent.offset_bytes + static_cast<size_t>(view.offset) * dtype_size(p.desc.dtype);
-    p.desc.strides = view.strides;
+    p.offset_bytes = parent.offset_bytes + static_cast<size_t>(view->offset) * dtype_size(p.desc.dtype);
+    p.desc.strides = view->strides;
   }
 
   const Value* root(const Value* v) {
@@ -212,7 +238,8 @@ class Planner {
 
   const Graph& graph_;
   const Bindings& bindings_;
-  std::span<const StepSharing> sharing_;
+  std::vector<StepSharing> sharing_;   // what still holds
+  bool broken_ = false;
   std::vector<Link> links_;
   std::vector<char> settled_;
   ShapePlan plan_;

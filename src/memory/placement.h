@@ -28,6 +28,9 @@ struct StepSharing {
   int input = 0;
 };
 
+/// Whether the step has nothing to compute.
+inline bool runs_nothing(const StepSharing& s) { return s.kind == Sharing::kView || s.kind == Sharing::kIntoOutput; }
+
 struct Placement {
   enum class Kind : uint8_t {
     kAbsent,    // not needed at run time
@@ -46,6 +49,7 @@ struct Placement {
 struct ShapePlan {
   std::vector<Placement> values;       // by Value::id()
   std::vector<char> interpreted;       // by step: run through references on data
+  std::vector<StepSharing> sharing;    // by step: the decisions that hold at these shapes
   size_t arena_bytes = 0;
   size_t live_bound_bytes = 0;
 };

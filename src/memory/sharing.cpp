@@ -42,6 +42,7 @@ class Chooser {
   bool keep_if_served(size_t step, StepSharing decision, std::span<const Value* const> changed) {
     sharing_[step] = decision;
     ShapePlan next = plan_strides(graph_, bindings_, sharing_);
+    if (next.sharing[step].kind != decision.kind) return revert(step);
     std::vector<const Node*> touched;
     for (const Value* v : changed) {
       if (v->producer()) touched.push_back(v->producer());
@@ -52,16 +53,13 @@ class Chooser {
     for (const Node* node : touched) {
       if (node->graph() != &graph_) return revert(step);
       const size_t s = step_of(node);
-      if (plan_.interpreted[s] || runs_nothing(s)) continue;
+      if (plan_.interpreted[s] || runs_nothing(sharing_[s])) continue;
       const Problem now = problem_of(*node, next, 1), before = problem_of(*node, plan_, 1);
       if (!serves_(*node, now.inputs, now.outputs) && serves_(*node, before.inputs, before.outputs)) return revert(step);
     }
     plan_ = std::move(next);
     for (const Value* v : changed) linked_[static_cast<size_t>(v->id())] = 1;
     return true;
-  }
-  bool runs_nothing(size_t step) const {
-    return sharing_[step].kind == Sharing::kView || sharing_[step].kind == Sharing::kIntoOutput;
   }
   bool revert(size_t step) {
     sharing_[step] = {};
@@ -100,15 +98,9 @@ class Chooser {
       if (graph_.is_output(out) || is_linked(out)) return false;
       const auto view = view_of_input(inner, i, p.inputs, p.outputs[i].dims);
       if (!view) return false;
-      if (inner.is("wootz", "Relayout") && !has_layout(p.outputs[i], *view, out->layout)) return false;
       changed.push_back(out);
     }
     return keep_if_served(step, {Sharing::kView, 0}, changed);
-  }
-
-  static bool has_layout(TensorDesc desc, const View& view, Layout layout) {
-    desc.strides = view.strides;
-    return layout == Layout::kChannelsLast ? desc.is_channels_last() : desc.is_row_major();
   }
 
   /// A pointwise step may overwrite an operand of the same shape that nobody reads afterwards.

@@ -43,7 +43,7 @@ const char* sharing_text(Sharing kind) {
 
 std::string tactic_of(const StepRecord& s, bool interpreted) {
   if (interpreted) return "reference (size known only while running)";
-  if (s.sharing.kind == Sharing::kView || s.sharing.kind == Sharing::kIntoOutput) return "view";
+  if (runs_nothing(s.sharing)) return "view";
   return s.choices.empty() ? "reference" : s.choices[0].tactic_id;
 }
 

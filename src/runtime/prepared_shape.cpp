@@ -55,7 +55,7 @@ void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& 
   if (plan_.interpreted[index]) {
     step.interpreted = true;
     step.tactic_id = "reference.graph";
-  } else if (record.sharing.kind == Sharing::kView || record.sharing.kind == Sharing::kIntoOutput) {
+  } else if (runs_nothing(plan_.sharing[index])) {
     step.tactic_id = "view";
   } else {
     make_kernel(step, problem_of(node, plan_, threads), record, backend);

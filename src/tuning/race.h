@@ -40,6 +40,7 @@ class Race {
   struct Candidate;
   std::vector<Candidate> candidates_for(const Problem& problem, RaceResult& result);
   void check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings, RaceResult& result);
+  void add_reference(const Problem& problem, std::vector<Candidate>& candidates) const;
   void time(std::vector<Candidate>& candidates, const Problem& problem, const std::string& key);
   std::string cache_key(const Candidate& candidate, const std::string& problem) const;
   RaceResult race(const Problem& problem, const Bindings& bindings, const std::string& key);
@@ -51,6 +52,7 @@ class Race {
   std::string fingerprint_;
   std::unique_ptr<Stream> stream_;
   std::map<std::string, RaceResult> raced_;
+  std::vector<Datum> timing_inputs_;   // of the problem in hand: legal for its reference
 };
 
 }  // namespace wootz

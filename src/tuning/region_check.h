@@ -14,9 +14,9 @@ namespace wootz {
 enum class InputKind : uint8_t { kRandom, kSparse, kTiny, kLarge, kNonFinite };
 std::string_view input_kind_name(InputKind kind);
 
-/// Row-major inputs for a problem: constants as they are, floats by kind, integers small and non-negative (they may be
-/// indices), 8-bit integers over their whole range. Deterministic in the seed.
-std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t seed);
+/// Row-major inputs for a problem: constants as they are, floats by kind, wide integers from 0 to `most_integer` (they may
+/// be indices), 8-bit integers over their whole range. Deterministic in the seed.
+std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t seed, int most_integer = 1);
 
 /// The bound on a result's error relative to its largest magnitude: rounding of the type, grown with the square root of
 /// the longest sum, plus what the tactic's method adds (docs/accuracy.md).
@@ -32,10 +32,14 @@ class RegionCheck {
  public:
   RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed, size_t most_elements);
 
+  const std::vector<Datum>& inputs() const { return inputs_; }
+
   /// Runs the kernel on the inputs and compares.
   CheckResult run(Kernel& kernel, Stream& stream, const Tactic& tactic) const;
 
  private:
+  void expect(const Bindings& bindings, uint64_t seed, size_t most_elements);
+
   const Problem& problem_;
   InputKind kind_;
   std::vector<Datum> inputs_;
