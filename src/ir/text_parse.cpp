@@ -47,6 +47,7 @@ class Parser {
   Type type(int depth = 0);
   Type tensor_type(DType dtype);
   Tensor tensor();
+  Dims constant_dims(const Type& type);
   Tensor data(DType dtype, Dims dims);
   void element(Tensor& tensor, size_t i);
   Attribute attribute(Graph& graph);
@@ -205,11 +206,18 @@ Tensor Parser::tensor() {
     return {};
   }
   const Type t = type();
+  return data(t.dtype, constant_dims(t));
+}
+
+Dims Parser::constant_dims(const Type& t) {
   if (!t.is_tensor() || !t.has_static_shape() || t.dtype == DType::kUndefined)
-    cursor_.fail("expected a tensor type with a constant shape");
-  Dims dims;
-  for (const Dim& d : *t.shape) dims.push_back(d.value());
-  return data(t.dtype, std::move(dims));
+    cursor_.fail("expected a tensor type with a constant shape before a constant");
+  Dims result;
+  for (const Dim& d : *t.shape) {
+    if (d.value() < 0) cursor_.fail("expected dimensions >= 0 before a constant");
+    result.push_back(d.value());
+  }
+  return result;
 }
 
 float Parser::number_as_float(std::string_view text) {
@@ -337,10 +345,7 @@ void Parser::constant(Graph& graph, const Declared& declared) {
   }
   const bool is_symbolic = cursor_.take_word("symbolic");
   if (!is_symbolic) cursor_.take_word("constant");
-  if (!declared.type.is_tensor() || !declared.type.has_static_shape())
-    cursor_.fail("%" + declared.label + ": expected a tensor type with a constant shape before a constant");
-  Dims dims_of_type;
-  for (const Dim& d : *declared.type.shape) dims_of_type.push_back(d.value());
+  Dims dims_of_type = constant_dims(declared.type);
   if (!is_symbolic) {
     define(declared, graph.add_constant(declared.name, data(declared.type.dtype, std::move(dims_of_type))));
     return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/eliminate_reshapes.h"
 
+#include <algorithm>
+
 #include "ops/registry.h"
 #include "passes/pattern/rule.h"
 #include "passes/pattern/shapes.h"
@@ -45,54 +47,68 @@ bool is_elementwise(const Node& node) {
   return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) && node.op != "Clip";
 }
 
+/// How many trailing dims the reshape keeps.
+size_t kept_trailing_dims(const Value& x, const Value& out) {
+  const SymbolTable& symbols = x.graph()->symbols();
+  const Shape &a = *x.type.shape, &b = *out.type.shape;
+  size_t n = 0;
+  while (n < a.size() && n < b.size() && symbols.equal(a[a.size() - 1 - n], b[b.size() - 1 - n])) ++n;
+  return n;
+}
+
 /// A constant operand of a result of the reshaped dims, under the dims before the reshape.
-std::optional<Tensor> constant_before(const Value& constant, const std::vector<int>& map, size_t rank) {
+std::optional<Tensor> constant_before(const Value& constant, const Value& x, const Value& out) {
   const Tensor& t = *constant.constant;
-  if (t.size() == 1 && t.rank() == 0) return t;
-  if (t.dims().size() > map.size()) return std::nullopt;
+  if (t.rank() == 0 || t.dims().size() <= kept_trailing_dims(x, out)) return t;
+  const size_t rank = x.type.shape->size();
+  if (t.size() == 1) return t.reshaped(Dims(std::min(rank, t.dims().size()), 1));
+  const auto map = unit_axes_map(x, out);
+  if (!map || t.dims().size() > map->size()) return std::nullopt;
   Dims dims(rank, 1);
-  const size_t lead = map.size() - t.dims().size();
+  const size_t lead = map->size() - t.dims().size();
   for (size_t i = 0; i < t.dims().size(); ++i) {
-    const int64_t d = t.dims()[i];
-    const int from = map[lead + i];
-    if (from >= 0) dims[size_t(from)] = d;
-    else if (d != 1) return std::nullopt;
+    const int from = (*map)[lead + i];
+    if (from >= 0) dims[size_t(from)] = t.dims()[i];
+    else if (t.dims()[i] != 1) return std::nullopt;
   }
   return t.reshaped(dims);
 }
 
-/// f(reshape(x), constant) => reshape(f(x, constant')) where the reshape adds or drops axes of size 1 behind a contraction
-/// or what follows it, so that f joins the contraction.
+bool is_contraction_or_tail(const Node* node) {
+  return node && (is_elementwise(*node) || node->is("Conv") || node->is("ConvTranspose") || node->is("MatMul") || node->is("Gemm"));
+}
+
+/// f(reshape(x), y) => reshape(f(x, reshape(y))) where x comes from a contraction or its tail, so that f joins it.
 std::optional<Patch> sink(Node& node) {
   if (!is_elementwise(node)) return std::nullopt;
-  const Node* reshape_node = nullptr;
+  const Node* behind = nullptr;
   for (const Value* v : node.inputs()) {
     if (!v) return std::nullopt;
-    if (v->is_constant()) continue;
     const Node* r = produced_by(v, "Reshape");
-    if (!r || reshape_node || !is_read_once(v) || !same_shape(v, node.output(0))) return std::nullopt;
-    reshape_node = r;
+    if (!behind && r && is_read_once(v) && same_shape(v, node.output(0)) && r->input(0)->type.has_rank() &&
+        is_contraction_or_tail(r->input(0)->producer()) && is_read_once(r->input(0)))
+      behind = r;
   }
-  if (!reshape_node) return std::nullopt;
-  Value* x = reshape_node->input(0);
-  const Node* before = x->producer();
-  const bool joins = before && (is_elementwise(*before) || before->is("Conv") || before->is("ConvTranspose") || before->is("MatMul"));
-  if (!joins || !is_read_once(x)) return std::nullopt;
-  const auto map = unit_axes_map(*x, *reshape_node->output(0));
-  if (!map) return std::nullopt;
+  if (!behind) return std::nullopt;
+  Value* x = behind->input(0);
+  const SymbolTable& symbols = node.graph()->symbols();
   Patch patch;
   std::vector<PatchOperand> inputs;
-  for (const Value* v : node.inputs()) {
-    if (!v->is_constant()) {
+  for (Value* v : node.inputs()) {
+    if (v == behind->output(0)) {
       inputs.push_back(x);
-      continue;
+    } else if (v->is_constant()) {
+      std::optional<Tensor> c = constant_before(*v, *x, *behind->output(0));
+      if (!c) return std::nullopt;
+      inputs.push_back(patch.constant(std::move(*c)));
+    } else {
+      const auto y = same_shape(v, node.output(0)) ? reshape(patch, v, *x->type.shape, symbols) : std::nullopt;
+      if (!y) return std::nullopt;
+      inputs.push_back(*y);
     }
-    std::optional<Tensor> c = constant_before(*v, *map, x->type.shape->size());
-    if (!c) return std::nullopt;
-    inputs.push_back(patch.constant(std::move(*c)));
   }
   const PatchOperand y = patch.node(node.domain, node.op, std::move(inputs), node.attributes, 1);
-  const auto out = reshape(patch, y, *node.output(0)->type.shape, node.graph()->symbols());
+  const auto out = reshape(patch, y, *node.output(0)->type.shape, symbols);
   if (!out) return std::nullopt;
   patch.replace(node.output(0), *out);
   return patch;

@@ -95,6 +95,23 @@ std::optional<Patch> unmerge_batch(const Match& m, PassContext&) {
   return patch;
 }
 
+/// transpose(reshape(transpose(x))) where the outer one swaps the last two axes and the reshape splits the first: the
+/// swap moves in front of the reshape, to the inner transpose.
+std::optional<Patch> swap_before_split(const Match& m, PassContext&) {
+  const Value *x = m.node("inner")->output(0), *split = m.node("split")->output(0);
+  const auto perm = perm_of(*m.root);
+  if (!perm || *perm != Ints{0, 1, 3, 2} || !has_rank(x, 3) || !has_rank(split, 4)) return std::nullopt;
+  const SymbolTable& symbols = x->graph()->symbols();
+  const Shape &a = *x->type.shape, &b = *split->type.shape;
+  if (!symbols.equal(a[1], b[2]) || !symbols.equal(a[2], b[3])) return std::nullopt;
+  Patch patch;
+  const PatchOperand swapped = transpose(patch, m.node("inner")->output(0), {0, 2, 1});
+  const auto y = reshape(patch, swapped, *m.root->output(0)->type.shape, symbols);
+  if (!y) return std::nullopt;
+  patch.replace(m.root->output(0), *y);
+  return patch;
+}
+
 bool is_elementwise(const Node& node) {
   const OpDef* def = OpRegistry::global().find(node);
   return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) &&
@@ -141,6 +158,49 @@ bool leads_to_inverse(const Value* value, const Ints& perm) {
   return false;
 }
 
+/// A matrix product, or pointwise nodes behind one that nothing else reads.
+bool follows_matmul(const Node* node, int depth = 0) {
+  if (!node || depth > kMaxLookahead) return false;
+  if (node->is("MatMul")) return true;
+  if (!is_elementwise(*node)) return false;
+  return std::any_of(node->inputs().begin(), node->inputs().end(),
+                     [&](const Value* v) { return v && v->producer() && is_read_once(v) && follows_matmul(v->producer(), depth + 1); });
+}
+
+/// f(transpose(x), y) => transpose(f(x, inverse transpose(y))) for a transpose that moves channels first behind a matrix
+/// product: f joins the product, and in channels-last layout both transposes move nothing.
+std::optional<Patch> sink_behind_matmul(Node& node) {
+  if (!is_elementwise(node)) return std::nullopt;
+  const Node* t = nullptr;
+  for (const Value* v : node.inputs()) {
+    const Node* p = v && is_read_once(v) ? produced_by(v, "Transpose") : nullptr;
+    const Node* before = p ? p->input(0)->producer() : nullptr;
+    if (!t && before && perm_of(*p) == Ints{0, 3, 1, 2} && is_read_once(p->input(0)) && same_shape(v, node.output(0)) &&
+        follows_matmul(before))
+      t = p;
+  }
+  if (!t) return std::nullopt;
+  const Ints perm = *perm_of(*t);
+  Patch patch;
+  std::vector<PatchOperand> inputs;
+  for (Value* v : node.inputs()) {
+    if (!v) return std::nullopt;
+    if (v == t->output(0)) {
+      inputs.push_back(t->input(0));
+    } else if (v->is_constant()) {
+      std::optional<Tensor> c = constant_before(*v, perm);
+      if (!c) return std::nullopt;
+      inputs.push_back(patch.constant(std::move(*c)));
+    } else {
+      if (!same_shape(v, node.output(0))) return std::nullopt;
+      inputs.push_back(transpose(patch, v, inverse(perm)));
+    }
+  }
+  const PatchOperand y = patch.node(node.domain, node.op, std::move(inputs), node.attributes, 1);
+  patch.replace(node.output(0), transpose(patch, y, perm));
+  return patch;
+}
+
 /// f(transpose(x), constant) => transpose(f(x, constant')), where the transpose then meets its inverse;
 /// f(transpose(x), transpose(y)) => transpose(f(x, y)).
 std::optional<Patch> sink(Node& node) {
@@ -181,8 +241,9 @@ bool sink_all(Graph& graph, PassContext& context) {
     Node& node = **it++;
     for (Graph* inner : node.subgraphs()) changed |= sink_all(*inner, context);
     if (context.exhausted() || !is_live(node)) continue;
-    if (std::optional<Patch> patch = sink(node))
-      changed |= apply_patch(*patch, node, "f(transpose(x)) => transpose(f(x))", context);
+    std::optional<Patch> patch = sink(node);
+    if (!patch && context.target.prefers_channels_last) patch = sink_behind_matmul(node);
+    if (patch) changed |= apply_patch(*patch, node, "f(transpose(x)) => transpose(f(x))", context);
   }
   return changed;
 }
@@ -192,6 +253,7 @@ bool run(Graph& graph, PassContext& context) {
       {"transpose(x, identity) => x", {"Transpose(x)"}, drop_transpose},
       {"transpose(transpose(x)) => transpose(x)", {"Transpose(inner:Transpose(x))"}, merge_transposes, true},
       {"transpose under a merged batch => transpose", {"Reshape(inner:Transpose(Reshape(x, s)), t)"}, unmerge_batch, true},
+      {"swap behind a split batch => swap before it", {"Transpose(split:Reshape(inner:Transpose(x), s))"}, swap_before_split},
       {"transpose of axes of size 1 => reshape", {"Transpose(x)"}, transpose_to_reshape},
   });
   bool changed = rules.apply(graph, context);

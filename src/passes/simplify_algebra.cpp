@@ -6,6 +6,7 @@
 
 #include "passes/pattern/constants.h"
 #include "passes/pattern/rule.h"
+#include "passes/pattern/shapes.h"
 
 namespace wootz {
 namespace {
@@ -172,6 +173,29 @@ std::optional<Patch> plain_gemm(const Match& m, PassContext&) {
   return patch;
 }
 
+/// One element along an axis is a slice, which needs no copy, without that axis.
+std::optional<Patch> gather_to_slice(const Match& m, PassContext&) {
+  Value *x = m.value("x"), *out = m.root->output(0);
+  const Value* index = m.value("i");
+  const auto at = known_ints(index);
+  if (!at || at->size() != 1 || !index->type.has_rank() || index->type.rank() > 1 || !x->type.has_rank() || !out->type.has_rank())
+    return std::nullopt;
+  int64_t axis = m.root->attributes.get<int64_t>("axis", 0);
+  if (axis < 0) axis += x->type.rank();
+  const int64_t end = (*at)[0] == -1 ? INT64_MAX : (*at)[0] + 1;
+  Patch patch;
+  const auto list = [&](int64_t v) { return patch.constant(Tensor::int64s(std::vector<int64_t>{v})); };
+  const PatchOperand slice = patch.node("Slice", {x, list((*at)[0]), list(end), list(axis)});
+  if (index->type.rank() == 1) {
+    patch.replace(out, slice);
+    return patch;
+  }
+  const auto y = reshape(patch, slice, *out->type.shape, out->graph()->symbols());
+  if (!y) return std::nullopt;
+  patch.replace(out, *y);
+  return patch;
+}
+
 bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"identity(x) => x", {"Identity(x)"}, keep_x},
@@ -201,6 +225,7 @@ bool run(Graph& graph, PassContext& context) {
       {"tile(x, 1) => x", {"Tile(x, r)"}, drop_tile},
       {"slice(x) => x whole", {"Slice(x, ..)"}, drop_slice},
       {"gemm(x, b, c) with factors => gemm(x, alpha b, beta c)", {"Gemm(..)"}, plain_gemm},
+      {"gather(x, one index) => slice(x)", {"Gather(x, #i)"}, gather_to_slice},
       {"pad(x, 0) => x", {"Pad(x, ..)"}, drop_pad},
   });
   return rules.apply(graph, context);

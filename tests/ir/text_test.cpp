@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "ir/element.h"
 #include "ir/verify.h"
@@ -219,6 +220,42 @@ TEST(Text, DeepNestingIsRefused) {
   std::string type = "graph(%x: ";
   for (int i = 0; i < 1000; ++i) type += "seq(";
   EXPECT_THROW(graph_from_text(type), Error);
+}
+
+/// Whatever the text: an error that says so, or a graph that round trips.
+TEST(Text, DamagedTextNeverCrashes) {
+  const std::string whole = R"(symbols batch in 1..64, h by 32
+where n*h == m*2
+graph main(%x: float32[batch,3,h,floor_div(h + 1, 2)] channels_last, %c: bool[]) -> (%y, %z) {
+  %w: float32[8,3,1,1] = constant splat 0.5
+  %s: int64[2] = symbolic [batch, 8*h]
+  %t, _ = Conv(%x, %w) {strides=[1,1], alpha=1.0, l=ints [], st=["a","b\n"], sh=shape [h + 1]} named n ; from a
+  %y: float32[...] = com.example::Op(%t, _, %s)
+  %z = If(%c) {then_branch=graph() -> (%y~1) { %y~1: seq(float32[min(h, ?u)]) = Relu(%t) }}
+})";
+  const std::string letters = "%()[]{}=:,;\"\\~#?*+-.0159aeinx _\n@<";
+  std::mt19937 random(7);
+  int parsed = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = whole;
+    for (unsigned edits = 1 + random() % 3; edits > 0 && !text.empty(); --edits) {
+      const size_t at = random() % text.size(), from = random() % text.size();
+      if (random() % 3 == 0)
+        text[at] = letters[random() % letters.size()];
+      else if (random() % 2 == 0)
+        text.erase(at, 1 + random() % 6);
+      else
+        text.insert(at, text.substr(from, random() % 30));
+    }
+    try {
+      const std::string printed = to_text(*graph_from_text(text), {.max_constant = 100});
+      EXPECT_EQ(to_text(*graph_from_text(printed), {.max_constant = 100}), printed);
+      ++parsed;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::kInvalidArgument) << e.message();
+    }
+  }
+  EXPECT_GT(parsed, 20);
 }
 
 }  // namespace

@@ -18,6 +18,60 @@ TEST(EliminateReshapes, Chains) {
               });
 }
 
+TEST(EliminateReshapes, PointwiseNodesJoinProducts) {
+  const auto graph = [](const std::string& body) {
+    return "graph(%x: float32[n,3,4], %r: float32[n,2,6]) -> (%y) {\n%w: float32[4,4] = constant splat 0.5\n%s: int64[3] = symbolic [n, 2, 6]\n"
+           "%t: int64[3] = symbolic [n, 3, 4]\n" + body + "\n}";
+  };
+  check_cases(eliminate_reshapes(),
+              {
+                  {"activation", graph("%m = MatMul(%x, %w)\n%v = Reshape(%m, %s) {allowzero=1}\n%y = Relu(%v)"),
+                   graph("%m = MatMul(%x, %w)\n%v = Relu(%m)\n%y = Reshape(%v, %s) {allowzero=1}")},
+                  {"residual", graph("%m = MatMul(%x, %w)\n%v = Reshape(%m, %s) {allowzero=1}\n%y = Add(%v, %r)"),
+                   graph("%m = MatMul(%x, %w)\n%q = Reshape(%r, %t) {allowzero=1}\n%v = Add(%m, %q)\n%y = Reshape(%v, %s) {allowzero=1}")},
+                  {"a term along the reshaped axis", graph("%c: float32[6] = constant splat 1\n%m = MatMul(%x, %w)\n%v = Reshape(%m, %s) {allowzero=1}\n%y = Add(%v, %c)"), ""},
+                  {"no product before", graph("%m = Softmax(%x) {axis=1}\n%v = Reshape(%m, %s) {allowzero=1}\n%y = Relu(%v)"), ""},
+                  {"bias of a convolution whose height was dropped",
+                   "graph(%x: float32[n,2,1,5]) -> (%y) {\n%w: float32[3,2,1,1] = constant splat 0.5\n%s: int64[3] = symbolic [n, 3, 5]\n"
+                   "%b: float32[1,3,1] = constant [1, 2, 3]\n%m = Conv(%x, %w)\n%v = Reshape(%m, %s) {allowzero=1}\n%y = Add(%v, %b)\n}",
+                   "graph(%x: float32[n,2,1,5]) -> (%y) {\n%w: float32[3,2,1,1] = constant splat 0.5\n%s: int64[3] = symbolic [n, 3, 5]\n"
+                   "%b: float32[1,3,1,1] = constant [1, 2, 3]\n%m = Conv(%x, %w)\n%v = Add(%m, %b)\n%y = Reshape(%v, %s) {allowzero=1}\n}"},
+              });
+}
+
+TEST(EliminateTransposes, PointwiseNodesJoinProducts) {
+  const auto graph = [](const std::string& body) {
+    return "graph(%x: float32[n,4,5,3], %r: float32[n,3,4,5]) -> (%y) {\n%w: float32[3,3] = constant splat 0.5\n" + body + "\n}";
+  };
+  const std::string to_first = "{perm=[0,3,1,2]}\n";
+  check_cases(eliminate_transposes(),
+              {
+                  {"layer scale and residual",
+                   graph("%c: float32[3,1,1] = constant [1, 2, 3]\n%m = MatMul(%x, %w)\n%t = Transpose(%m) " + to_first + "%u = Mul(%t, %c)\n%y = Add(%u, %r)"),
+                   graph("%c: float32[1,1,1,3] = constant [1, 2, 3]\n%m = MatMul(%x, %w)\n%u = Mul(%m, %c)\n%q = Transpose(%r) {perm=[0,2,3,1]}\n"
+                         "%v = Add(%u, %q)\n%y = Transpose(%v) " + to_first)},
+                  {"no product before", graph("%m = Softmax(%x) {axis=1}\n%t = Transpose(%m) " + to_first + "%y = Add(%t, %r)"), ""},
+              });
+}
+
+TEST(EliminateTransposes, ExportersTransposesOfKeys) {
+  check_cases(eliminate_transposes(),
+              {
+                  {"under a merged batch",
+                   "graph(%x: float32[b,2,s,4]) -> (%y) {\n%m: int64[3] = symbolic [2*b, s, 4]\n%o: int64[4] = symbolic [b, 2, 4, s]\n"
+                   "%a = Reshape(%x, %m) {allowzero=1}\n%t = Transpose(%a) {perm=[0,2,1]}\n%y = Reshape(%t, %o) {allowzero=1}\n}",
+                   "graph(%x: float32[b,2,s,4]) -> (%y) {\n%y = Transpose(%x) {perm=[0,1,3,2]}\n}"},
+                  {"a merge that the transpose mixes",
+                   "graph(%x: float32[b,2,s,4]) -> (%y) {\n%m: int64[3] = symbolic [2*b, s, 4]\n%o: int64[4] = symbolic [4, 2, b, s]\n"
+                   "%a = Reshape(%x, %m) {allowzero=1}\n%t = Transpose(%a) {perm=[2,0,1]}\n%y = Reshape(%t, %o) {allowzero=1}\n}", ""},
+                  {"behind a split batch",
+                   "graph(%x: float32[s,6,4]) -> (%y) {\n%o: int64[4] = symbolic [3, 2, 4, s]\n%t = Transpose(%x) {perm=[1,2,0]}\n"
+                   "%a = Reshape(%t, %o) {allowzero=1}\n%y = Transpose(%a) {perm=[0,1,3,2]}\n}",
+                   "graph(%x: float32[s,6,4]) -> (%y) {\n%o: int64[4] = symbolic [3, 2, s, 4]\n%t = Transpose(%x) {perm=[1,0,2]}\n"
+                   "%y = Reshape(%t, %o) {allowzero=1}\n}"},
+              });
+}
+
 TEST(EliminateTransposes, MergeAndCancel) {
   const auto graph = [](const std::string& body) { return "graph(%x: float32[n,3,4,5], %z: float32[n,3,4,5]) -> (%y) {\n" + body + "\n}"; };
   const std::string to_last = "{perm=[0,2,3,1]}\n", to_first = "{perm=[0,3,1,2]}\n";

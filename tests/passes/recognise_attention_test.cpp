@@ -78,6 +78,21 @@ TEST(RecogniseAttention, TransposesOfKeys) {
               });
 }
 
+TEST(RecogniseAttention, WindowsWithMasks) {
+  const auto graph = [](const std::string& body) {
+    return "graph(%q: float32[2*b,3,4,5], %k: float32[2*b,3,4,5], %v: float32[2*b,3,4,5]) -> (%y) {\n%w: float32[1,2,1,4,4] = constant splat 0.5\n"
+           "%bias: float32[1,3,4,4] = constant splat 0.25\n%z: float32[1,1,3,1,1] = constant [0, 0, 0]\n%five: int64[5] = symbolic [b, 2, 3, 4, 4]\n"
+           "%four: int64[4] = symbolic [2*b, 3, 4, 4]\n%six: int64[4] = symbolic [b, 6, 4, 5]\n%out: int64[4] = symbolic [2*b, 3, 4, 5]\n" + body + "\n}";
+  };
+  check_case(recognise_attention(),
+             {"shifted windows",
+              graph("%kt = Transpose(%k) {perm=[0,1,3,2]}\n%s0 = MatMul(%q, %kt)\n%s2 = Add(%s0, %bias)\n%s5 = Reshape(%s2, %five) {allowzero=1}\n"
+                    "%m5 = Add(%s5, %w)\n%s1 = Reshape(%m5, %four) {allowzero=1}\n" + kEnd),
+              graph("%b5 = Add(%z, %bias)\n%m = Add(%b5, %w)\n%shape: int64[4] = constant [1, 6, 4, 4]\n%m4 = Reshape(%m, %shape) {allowzero=1}\n"
+                    "%q4 = Reshape(%q, %six) {allowzero=1}\n%k4 = Reshape(%k, %six) {allowzero=1}\n%v4 = Reshape(%v, %six) {allowzero=1}\n"
+                    "%y4 = wootz::Attention(%q4, %k4, %v4, %m4) {is_causal=0, scale=1.0}\n%y = Reshape(%y4, %out) {allowzero=1}")});
+}
+
 TEST(RecogniseAttention, HeadsInTheBatch) {
   const std::string inputs = "graph(%q: float32[h,s,4], %k: float32[h,t,4], %v: float32[h,t,4]) -> (%y) {\n%axis: int64[1] = constant [0]\n";
   check_case(recognise_attention(),

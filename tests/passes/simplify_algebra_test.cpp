@@ -41,6 +41,19 @@ TEST(SimplifyAlgebra, RewritesAndNearMisses) {
               });
 }
 
+TEST(SimplifyAlgebra, GatherOfOneIndexIsASlice) {
+  const auto graph = [](const std::string& body) { return "graph(%x: float32[n,3,4]) -> (%y) {\n" + body + "\n}"; };
+  check_cases(simplify_algebra(),
+              {
+                  {"scalar index", graph("%i: int64[] = constant 1\n%y = Gather(%x, %i) {axis=1}"),
+                   graph("%i: int64[1] = constant [1]\n%e: int64[1] = constant [2]\n%a = Slice(%x, %i, %e, %i)\n%s: int64[2] = symbolic [n, 4]\n"
+                         "%y = Reshape(%a, %s) {allowzero=1}")},
+                  {"last of the last axis", graph("%i: int64[1] = constant [-1]\n%y = Gather(%x, %i) {axis=2}"),
+                   graph("%i: int64[1] = constant [-1]\n%e: int64[1] = constant [9223372036854775807]\n%a: int64[1] = constant [2]\n%y = Slice(%x, %i, %e, %a)")},
+                  {"two indices", graph("%i: int64[2] = constant [1, 0]\n%y = Gather(%x, %i) {axis=1}"), ""},
+              });
+}
+
 TEST(SimplifyAlgebra, Casts) {
   check_cases(simplify_algebra(),
               {

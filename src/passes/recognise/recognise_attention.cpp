@@ -72,6 +72,7 @@ class Attention {
       if (node.is("Add")) next = take_mask(node);
       else if (node.is("Mul") || node.is("Div")) next = take_scale(node);
       else if (node.is("Where")) next = take_selection(node);
+      else if (node.is("Reshape")) next = take_window_mask(node);
       if (!next) return false;
       s = next;
     }
@@ -83,7 +84,7 @@ class Attention {
     const Node& n = *v->producer();
     if (n.is("MatMul")) return true;
     if (n.is("Where")) return leads_to_matmul(n.input(1), depth + 1) || leads_to_matmul(n.input(2), depth + 1);
-    if (n.is("Div")) return leads_to_matmul(n.input(0), depth + 1);
+    if (n.is("Div") || n.is("Reshape")) return leads_to_matmul(n.input(0), depth + 1);
     if (n.is("Add") || n.is("Mul")) return leads_to_matmul(n.input(0), depth + 1) || leads_to_matmul(n.input(1), depth + 1);
     return false;
   }
@@ -119,6 +120,57 @@ class Attention {
       return s;
     }
     return nullptr;
+  }
+
+  /// Windowed attention: scores [b w, h, q, k] get, seen as [b, w, h, q, k], a constant mask per window w.
+  Value* take_window_mask(const Node& merge) {
+    const Value* split_scores = merge.input(0);
+    const Node* add = produced_by(split_scores, "Add");
+    if (!add || windows_ || scale_ != 1 || !has_rank(split_scores, 5) || !is_read_once(split_scores)) return nullptr;
+    for (size_t side : {size_t(0), size_t(1)}) {
+      const Node* split = produced_by(add->input(side), "Reshape");
+      Value* mask = add->input(1 - side);
+      if (!split || !mask->is_constant() || !is_read_once(add->input(side))) continue;
+      const Dims& dims = mask->constant->dims();
+      if (!same_shape(split->input(0), merge.output(0)) || dims.size() > 5 || (dims.size() == 5 && dims[0] != 1)) continue;
+      const SymbolTable& symbols = graph_.symbols();
+      const Shape &five = *split_scores->type.shape, &four = *merge.output(0)->type.shape;
+      const bool splits_batch = symbols.equal(five[2], four[1]) && symbols.equal(five[3], four[2]) && symbols.equal(five[4], four[3]);
+      if (!splits_batch || !symbols.resolve(five[1]).is_constant() || !symbols.resolve(five[2]).is_constant()) continue;
+      windows_ = mask;
+      window_shape_ = five;
+      return split->input(0);
+    }
+    return nullptr;
+  }
+
+  /// Windows become heads, which gives each its own mask: [b w, h, s, d] is [b, w h, s, d].
+  std::optional<Patch> build_windows(Value* q, PatchOperand k, Value* v) {
+    const SymbolTable& symbols = graph_.symbols();
+    const Dim b = window_shape_[0], h = window_shape_[2], rows = window_shape_[3], keys = window_shape_[4];
+    const Dim heads = symbols.resolve(window_shape_[1]) * symbols.resolve(h).value();
+    PatchOperand bias = patch_.constant(tensor_from_doubles(root_.output(0)->type.dtype, {1, 1, symbols.resolve(h).value(), 1, 1},
+                                                            std::vector<double>(size_t(symbols.resolve(h).value()), 0.0)));
+    for (const Mask& m : masks_) {
+      if (!m.value->is_constant() || m.kept != 0 || m.scale != 1 || m.value->constant->rank() > 4 ||
+          (m.value->constant->rank() == 4 && m.value->constant->dims()[0] != 1))
+        return no("windows with a mask that is not constant");
+      bias = patch_.node("Add", {bias, m.value});
+    }
+    const PatchOperand sum = patch_.node("Add", {bias, windows_});
+    const Dim head_size = (*q->type.shape)[3], value_size = (*v->type.shape)[3];
+    const auto mask = reshape(patch_, sum, {Dim(1), heads, rows, keys}, symbols);
+    const auto q4 = reshape(patch_, q, {b, heads, rows, head_size}, symbols), k4 = reshape(patch_, k, {b, heads, keys, head_size}, symbols),
+               v4 = reshape(patch_, v, {b, heads, keys, value_size}, symbols);
+    if (!mask || !q4 || !k4 || !v4) return no("windows of a size that only the run knows");
+    Attributes attributes;
+    attributes.set("scale", static_cast<float>(scale_));
+    attributes.set("is_causal", int64_t(0));
+    const PatchOperand y = patch_.node("wootz", "Attention", {*q4, *k4, *v4, *mask}, attributes, 1);
+    const auto out = reshape(patch_, y, *root_.output(0)->type.shape, symbols);
+    if (!out) return no("windows of a size that only the run knows");
+    patch_.replace(root_.output(0), *out);
+    return std::move(patch_);
   }
 
   /// q * c and k * c become part of the scale.
@@ -178,6 +230,7 @@ class Attention {
   }
 
   std::optional<Patch> build(Value* q, PatchOperand k, Value* v, int64_t rank) {
+    if (windows_) return rank == 4 ? build_windows(q, k, v) : no("windows without heads");
     std::vector<PatchOperand> inputs{q, k, v};
     if (!masks_.empty()) {
       const auto m = mask(rank);
@@ -212,6 +265,8 @@ class Attention {
   Node* scores_ = nullptr;
   double scale_ = 1;
   std::vector<Mask> masks_;
+  Value* windows_ = nullptr;   // the constant mask per window
+  Shape window_shape_;         // [b, w, h, q, k]
   std::string reason_;
 };
 
