@@ -5,7 +5,7 @@
 
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
-#include "backends/cpu/kernels/attention/block_product.h"
+#include "backends/cpu/kernels/gemm/panel_kernel.h"
 #include "backends/cpu/node_view.h"
 #include "backends/cpu/pointwise/lanes.h"
 #include "backends/cpu/pointwise/loop_nest.h"
@@ -15,10 +15,26 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kQueries = 16;      // of a block
+constexpr int64_t kQueries = 24;      // of a block: whole register tiles of 6 rows
+constexpr int64_t kPanel = 64;        // keys of a packed panel
 constexpr int64_t kFewQueries = 4;    // below, packing keys costs more than it saves
 
 int64_t padded(int64_t n) { return (n + 63) / 64 * 64; }
+
+/// c[m][n] = a[m][k] b[k][n] for n of at most a panel, b's rows `b_row` apart and padded to whole vectors.
+void multiply(const PanelKernels& kernels, int64_t m, int64_t n, int64_t k, const float* a, int64_t a_row, const float* b, int64_t b_row,
+              float* c, int64_t c_row) {
+  PanelArgs args;
+  args.a = a, args.lda = a_row, args.segment_length = k;
+  args.b = b, args.ldb = b_row;
+  args.c = c, args.ldc = c_row;
+  args.m = m;
+  for (int64_t j = 0; j < n; j += kernels.max_panel) {
+    args.b = b + j, args.c = c + j;
+    args.n = static_cast<int>(std::min<int64_t>(kernels.max_panel, n - j));
+    kernels.product(args);
+  }
+}
 
 /// One operand [B, H, S, D] of any strides and float dtype.
 struct Heads {
@@ -58,7 +74,8 @@ class AttentionKernel final : public Kernel {
       mask_strides_ = broadcast_strides(std::span<const int64_t>(m.dims), std::span<const int64_t>(own), std::span<const int64_t>(scores), fits);
     }
     packs_ = queries_ >= kFewQueries;
-    copies_values_ = !v_.is_direct();
+    // Rows of a head lie far apart in the usual [B, S, H, D]: blocks of queries would walk over as many pages each.
+    copies_values_ = !v_.is_direct() || queries_ > kQueries || v_.strides[2] % 16 != 0;
   }
 
   size_t workspace_bytes() const override { return static_cast<size_t>(threads_ * floats()) * sizeof(float); }
@@ -81,7 +98,8 @@ class AttentionKernel final : public Kernel {
   }
 
  private:
-  // The workspace of a thread: keys as columns [size][keys], values [keys][value_size], scores, queries and results of a block.
+  // The workspace of a thread: keys in panels [keys / 64][size][64], values [keys][value_size], scores, queries and results of
+  // a block.
   int64_t key_floats() const { return packs_ ? size_ * padded(keys_) : 0; }
   int64_t value_floats() const { return copies_values_ ? keys_ * padded(value_size_) : 0; }
   int64_t floats() const {
@@ -102,7 +120,7 @@ class AttentionKernel final : public Kernel {
             else std::memset(stage[j], 0, sizeof stage[j]);
           }
           for (int64_t d = 0; d < n; ++d)
-            for (int64_t j = 0; j < kRows; ++j) work[(d0 + d) * width + j0 + j] = stage[j][d];
+            for (int64_t j = 0; j < kRows; ++j) work[(j0 / kPanel * size_ + d0 + d) * kPanel + j0 % kPanel + j] = stage[j][d];
         }
       }
     }
@@ -127,7 +145,8 @@ class AttentionKernel final : public Kernel {
     // Keys that the last query of the block sees.
     const int64_t seen = causal_ ? std::min(keys_, first + n) : keys_;
     if (packs_) {
-      block_product(n, padded(seen), size_, queries, padded(size_), work, padded(keys_), scores, padded(keys_), false);
+      for (int64_t j = 0; j < seen; j += kPanel)
+        multiply(kernels_, n, kPanel, size_, queries, padded(size_), work + j * size_, kPanel, scores + j, padded(keys_));
     } else {
       few_scores(args, b, h, n, queries, scores);
     }
@@ -139,7 +158,7 @@ class AttentionKernel final : public Kernel {
       values = reinterpret_cast<const float*>(v_.head(args, b, h));
       value_row = v_.strides[2];
     }
-    block_product(n, value_size_, seen, scores, padded(keys_), values, value_row, results, padded(value_size_), false);
+    multiply(kernels_, n, value_size_, seen, scores, padded(keys_), values, value_row, results, padded(value_size_));
     for (int64_t i = 0; i < n; ++i) {
       float* result = results + i * padded(value_size_);
       row.affine(result, value_size_, 0.0f, inverse[i], 0.0f, result);
@@ -185,6 +204,7 @@ class AttentionKernel final : public Kernel {
     return static_cast<float>(1 / row.exp_sum(scores, own, top, scores));
   }
 
+  const PanelKernels& kernels_ = panel_kernels(available_isas().front());
   Heads q_, k_, v_;
   TensorDesc out_;
   int threads_;

@@ -3,7 +3,7 @@
 // behind it. Threads share the hidden units, or take a direction each.
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
-#include "backends/cpu/kernels/attention/block_product.h"
+#include "backends/cpu/kernels/rnn/block_product.h"
 #include "backends/cpu/kernels/rnn/gate_math.h"
 #include "backends/cpu/kernels/rnn/recurrence.h"
 #include "backends/cpu/pointwise/parallel.h"

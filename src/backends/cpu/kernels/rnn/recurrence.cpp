@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstring>
 
-#include "backends/cpu/kernels/attention/block_product.h"
+#include "backends/cpu/kernels/rnn/block_product.h"
 #include "backends/cpu/pointwise/parallel.h"
 #include "ops/recurrent.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/attention/block_product.h"
+#include "backends/cpu/kernels/rnn/block_product.h"
 
 #include "backends/cpu/pointwise/vector_target.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/attention/block_product_hwy.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/rnn/block_product_hwy.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
