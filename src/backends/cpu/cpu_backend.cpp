@@ -9,7 +9,7 @@
 
 #include "backends/cpu/cpu_features.h"
 #include "backends/cpu/cpu_stream.h"
-#include "backends/reference/reference_tactic.h"
+#include "device/reference_tactic.h"
 
 namespace wootz {
 namespace {

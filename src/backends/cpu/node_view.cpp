@@ -12,11 +12,14 @@ std::optional<NodeView> NodeView::of(const Problem& problem, std::initializer_li
   view.problem_ = &problem;
   view.node_ = body.nodes().front().get();
   if (std::find(ops.begin(), ops.end(), view.node_->op) == ops.end()) return std::nullopt;
-  if (!view.node_->domain.empty() && view.node_->domain != kRegionDomain && view.node_->domain != "com.microsoft") return std::nullopt;
+  if (!view.node_->domain.empty() && view.node_->domain != kRegionDomain &&
+      view.node_->domain != "com.microsoft")
+    return std::nullopt;
   for (const Value* input : view.node_->inputs()) {
     view.inputs_.push_back(input ? body_input_index(body, input) : -1);
     if (input && view.inputs_.back() < 0) return std::nullopt;
-    if (input && problem.inputs[static_cast<size_t>(view.inputs_.back())].dtype == DType::kUndefined) view.inputs_.back() = -1;
+    if (input && problem.inputs[static_cast<size_t>(view.inputs_.back())].dtype == DType::kUndefined)
+      view.inputs_.back() = -1;
   }
   view.outputs_.assign(view.node_->outputs().size(), -1);
   for (size_t i = 0; i < body.outputs().size(); ++i) {

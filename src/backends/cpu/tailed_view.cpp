@@ -6,7 +6,8 @@
 
 namespace wootz {
 
-std::optional<TailedView> TailedView::of(const Problem& problem, std::initializer_list<std::string_view> ops) {
+std::optional<TailedView> TailedView::of(const Problem& problem,
+                                         std::initializer_list<std::string_view> ops) {
   if (problem.outputs.size() != 1) return std::nullopt;
   std::optional<ContractionView> view = view_contraction(problem.body(), ops);
   if (!view) return std::nullopt;
@@ -33,7 +34,8 @@ std::optional<std::string> TailedView::tail_refusal() const {
     bool fits = true;
     if (input >= 0) {
       const Dims& dims = problem_->inputs[static_cast<size_t>(input)].dims;
-      broadcast_strides(std::span<const int64_t>(dims), std::span<const int64_t>(dims), std::span<const int64_t>(output().dims), fits);
+      broadcast_strides(std::span<const int64_t>(dims), std::span<const int64_t>(dims),
+                        std::span<const int64_t>(output().dims), fits);
     }
     if (!fits) return "an operand of the tail does not broadcast to the result";
   }
@@ -61,7 +63,9 @@ TailWriter::TailWriter(const TailedView& view) : dtype_(view.output().dtype) {
       } else {
         const TensorDesc& desc = view.problem().inputs[static_cast<size_t>(input)];
         const Dims own = strides_of(desc);
-        strides_.push_back(broadcast_strides(std::span<const int64_t>(desc.dims), std::span<const int64_t>(own), std::span<const int64_t>(dims), fits));
+        strides_.push_back(broadcast_strides(std::span<const int64_t>(desc.dims),
+                                             std::span<const int64_t>(own), std::span<const int64_t>(dims),
+                                             fits));
       }
     }
   }
@@ -69,8 +73,8 @@ TailWriter::TailWriter(const TailedView& view) : dtype_(view.output().dtype) {
   sizes_.push_back(static_cast<int64_t>(dtype_size(dtype_)));
 }
 
-void TailWriter::write(const LaunchArgs& args, const float* values, const int64_t* offsets, const int64_t* inner,
-                       int64_t count) const {
+void TailWriter::write(const LaunchArgs& args, const float* values, const int64_t* offsets,
+                       const int64_t* inner, int64_t count) const {
   const size_t last = strides_.size() - 1;
   void* out = static_cast<char*>(args.outputs[0]) + offsets[last] * sizes_[last];
   if (!program_) return store_lanes(dtype_, values, out, inner[last], count);

@@ -43,15 +43,17 @@ class TailWriter {
  public:
   explicit TailWriter(const TailedView& view);
 
-  /// Strides over the output's dims of each array that a write touches: the tail's operands (0 for the main output), then
-  /// the output. A caller puts them into its own loop nest and passes the offsets and innermost strides back.
+  /// Strides over the output's dims of each array that a write touches: the tail's operands (0 for the main
+  /// output), then the output. A caller puts them into its own loop nest and passes the offsets and innermost
+  /// strides back.
   const std::vector<Dims>& strides() const { return strides_; }
   /// Results go straight to memory: float32 without a tail, when the output's stride is 1.
   bool is_plain() const { return !program_ && dtype_ == DType::kFloat32; }
   double seconds_per_element() const { return program_ ? program_->seconds_per_element() : 0.2e-9; }
 
   /// `values` are count results of the main node; offsets and inner strides as in strides().
-  void write(const LaunchArgs& args, const float* values, const int64_t* offsets, const int64_t* inner, int64_t count) const;
+  void write(const LaunchArgs& args, const float* values, const int64_t* offsets, const int64_t* inner,
+             int64_t count) const;
   float* output(const LaunchArgs& args, const int64_t* offsets) const {
     return static_cast<float*>(args.outputs[0]) + offsets[strides_.size() - 1];
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend that runs every region by the operators' references: proof that nothing above the backends knows a device.
+// The backend that runs every region by the operators' references: proof that nothing above the backends
+// knows a device.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/reference/reference_tactic.h"
 #include "device/backend.h"
+#include "device/reference_tactic.h"
 
 namespace wootz {
 namespace {
@@ -36,7 +37,9 @@ class ReferenceBackend final : public Backend {
 
   void* allocate(size_t bytes) const override {
     void* p = std::aligned_alloc(64, (std::max<size_t>(bytes, 1) + 63) / 64 * 64);
-    if (!p) throw Error(ErrorKind::kOutOfMemory, "cannot allocate " + std::to_string(bytes) + " bytes of host memory");
+    if (!p)
+      throw Error(ErrorKind::kOutOfMemory,
+                  "cannot allocate " + std::to_string(bytes) + " bytes of host memory");
     return p;
   }
   void release(void* p) const noexcept override { std::free(p); }
@@ -51,6 +54,8 @@ class ReferenceBackend final : public Backend {
 
 }  // namespace
 
-void register_reference_backend(BackendRegistry& registry) { registry.add(std::make_unique<ReferenceBackend>()); }
+void register_reference_backend(BackendRegistry& registry) {
+  registry.add(std::make_unique<ReferenceBackend>());
+}
 
 }  // namespace wootz

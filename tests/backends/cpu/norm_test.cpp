@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "tests/backends/region_case.h"
+#include "tests/backends/strided_case.h"
 
 namespace wootz {
 namespace {
 
-constexpr Storage kStorages[] = {Storage::kRowMajor, Storage::kChannelsLast, Storage::kReversed, Storage::kPadded};
+constexpr Storage kStorages[] = {Storage::kRowMajor, Storage::kChannelsLast, Storage::kReversed,
+                                 Storage::kPadded};
 using P = AttributePair;
 
 TEST(LayerNorm, AxesLayoutsAndTails) {
   for (int64_t axis : {-1, 1})
     for (Storage s : kStorages) {
       const Dims inner = axis == -1 ? Dims{50} : Dims{7, 50};
-      RegionCase()
+      StridedCase()
           .input(random_tensor(DType::kFloat32, {5, 7, 50}), s)
           .constant(random_tensor(DType::kFloat32, inner, 2))
           .constant(random_tensor(DType::kFloat32, inner, 3))
@@ -22,7 +23,7 @@ TEST(LayerNorm, AxesLayoutsAndTails) {
           .tolerance(1e-5, 1e-5)
           .expect("cpu.layer_norm.rows");
     }
-  RegionCase()
+  StridedCase()
       .input(random_tensor(DType::kFloat32, {5, 7, 64}))
       .constant(random_tensor(DType::kFloat32, {64}, 2))
       .input(random_tensor(DType::kFloat32, {5, 7, 64}, 4))
@@ -31,7 +32,7 @@ TEST(LayerNorm, AxesLayoutsAndTails) {
       .result("y")
       .tolerance(1e-5, 1e-5)
       .expect("cpu.layer_norm.rows");
-  RegionCase()
+  StridedCase()
       .input(random_tensor(DType::kFloat16, {5, 64}))
       .constant(random_tensor(DType::kFloat16, {64}, 2))
       .constant(random_tensor(DType::kFloat16, {64}, 3))
@@ -44,7 +45,7 @@ TEST(LayerNorm, AxesLayoutsAndTails) {
 TEST(LayerNorm, FarFromZero) {
   Tensor x = random_tensor(DType::kFloat32, {4, 256});
   for (int64_t i = 0; i < x.size(); ++i) x.as<float>()[i] += 1000;
-  RegionCase()
+  StridedCase()
       .input(x)
       .constant(random_tensor(DType::kFloat32, {256}, 2))
       .node("LayerNormalization", {"0", "1"}, {"y"})
@@ -58,8 +59,9 @@ TEST(ChannelNorm, InstanceAndBatch) {
     for (int64_t channels : {3, 32, 70}) {
       const auto row = [&](int seed) { return random_tensor(DType::kFloat32, {channels}, seed); };
       Tensor variance = row(5);
-      for (int64_t i = 0; i < channels; ++i) variance.as<float>()[i] = std::fabs(variance.as<float>()[i]) + 0.1f;
-      RegionCase()
+      for (int64_t i = 0; i < channels; ++i)
+        variance.as<float>()[i] = std::fabs(variance.as<float>()[i]) + 0.1f;
+      StridedCase()
           .input(random_tensor(DType::kFloat32, {2, channels, 30, 31}), s)
           .constant(row(2))
           .constant(row(3))
@@ -67,7 +69,7 @@ TEST(ChannelNorm, InstanceAndBatch) {
           .result("y", s)
           .tolerance(2e-5, 2e-5)
           .expect("cpu.channel_norm.two_pass");
-      RegionCase()
+      StridedCase()
           .input(random_tensor(DType::kFloat32, {2, channels, 9, 10}), s)
           .constant(row(2))
           .constant(row(3))

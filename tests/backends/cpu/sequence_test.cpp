@@ -2,17 +2,18 @@
 // Attention, LSTM, GRU and quantization.
 #include <gtest/gtest.h>
 
-#include "tests/backends/region_case.h"
+#include "tests/backends/strided_case.h"
 
 namespace wootz {
 namespace {
 
 using P = AttributePair;
 
-RegionCase& attention(RegionCase& c, int64_t causal, bool mask) {
+StridedCase& attention(StridedCase& c, int64_t causal, bool mask) {
   std::vector<std::string> in = {"0", "1", "2"};
   if (mask) in.push_back("3");
-  return c.node("Attention", in, {"y"}, attributes_of(P("scale", 0.3f), P("is_causal", causal)), "wootz").tolerance(1e-5, 1e-5);
+  return c.node("Attention", in, {"y"}, attributes_of(P("scale", 0.3f), P("is_causal", causal)), "wootz")
+      .tolerance(1e-5, 1e-5);
 }
 
 TEST(Attention, ShapesLayoutsAndMasks) {
@@ -20,7 +21,7 @@ TEST(Attention, ShapesLayoutsAndMasks) {
     for (int64_t size : {5, 64})
       for (int64_t causal : {0, 1})
         for (Storage s : {Storage::kRowMajor, Storage::kPadded, Storage::kReversed}) {
-          RegionCase c;
+          StridedCase c;
           c.input(random_tensor(DType::kFloat32, {2, 3, queries, size}), s)
               .input(random_tensor(DType::kFloat32, {2, 3, 37, size}, 2), s)
               .input(random_tensor(DType::kFloat32, {2, 3, 37, size + 3}, 3), s);
@@ -28,8 +29,9 @@ TEST(Attention, ShapesLayoutsAndMasks) {
         }
   for (const Dims& dims : {Dims{2, 1, 1, 70}, Dims{20, 70}, Dims{2, 3, 20, 70}, Dims{2, 1, 20, 1}}) {
     Tensor mask = random_tensor(DType::kFloat32, dims, 4);
-    for (int64_t i = 0; i < mask.size() && i < 70; ++i) mask.as<float>()[i] = -std::numeric_limits<float>::infinity();
-    RegionCase c;
+    for (int64_t i = 0; i < mask.size() && i < 70; ++i)
+      mask.as<float>()[i] = -std::numeric_limits<float>::infinity();
+    StridedCase c;
     c.input(random_tensor(DType::kFloat32, {2, 3, 20, 16}))
         .input(random_tensor(DType::kFloat32, {2, 3, 70, 16}, 2))
         .input(random_tensor(DType::kFloat32, {2, 3, 70, 16}, 3))
@@ -39,12 +41,12 @@ TEST(Attention, ShapesLayoutsAndMasks) {
 }
 
 TEST(Attention, LongEnoughForTwoThreads) {
-  RegionCase c;
+  StridedCase c;
   c.input(random_tensor(DType::kFloat32, {1, 4, 130, 64}))
       .input(random_tensor(DType::kFloat32, {1, 4, 130, 64}, 2))
       .input(random_tensor(DType::kFloat32, {1, 4, 130, 64}, 3));
   attention(c, 0, false).result("y").expect("cpu.attention.heads");
-  RegionCase half;
+  StridedCase half;
   half.input(random_tensor(DType::kFloat16, {1, 1, 60, 32}))
       .input(random_tensor(DType::kFloat16, {1, 1, 60, 32}, 2))
       .input(random_tensor(DType::kFloat16, {1, 1, 60, 32}, 3));
@@ -59,7 +61,7 @@ TEST(Recurrent, LstmAndGru) {
           SCOPED_TRACE(std::string(op) + " " + direction);
           const bool lstm = op[0] == 'L';
           const int64_t gates = lstm ? 4 : 3, directions = direction[0] == 'b' ? 2 : 1;
-          RegionCase c;
+          StridedCase c;
           c.input(random_tensor(DType::kFloat32, {35, batch, 9}))
               .constant(random_tensor(DType::kFloat32, {directions, gates * hidden, 9}, 2, 0.5))
               .constant(random_tensor(DType::kFloat32, {directions, gates * hidden, hidden}, 3, 0.2))
@@ -85,9 +87,10 @@ TEST(Quantize, LinearBothWays) {
       for (bool per_axis : {false, true}) {
         const Dims parameter = per_axis ? Dims{6} : Dims{};
         Tensor scale = random_tensor(DType::kFloat32, parameter, 2);
-        for (int64_t i = 0; i < scale.size(); ++i) scale.as<float>()[i] = std::fabs(scale.as<float>()[i]) * 0.05f + 0.01f;
+        for (int64_t i = 0; i < scale.size(); ++i)
+          scale.as<float>()[i] = std::fabs(scale.as<float>()[i]) * 0.05f + 0.01f;
         const Tensor zero = random_tensor(dtype, parameter, 3, 20);
-        RegionCase()
+        StridedCase()
             .input(random_tensor(DType::kFloat32, {2, 6, 5, 70}, 1, 4), s)
             .constant(scale)
             .constant(zero)
@@ -95,7 +98,7 @@ TEST(Quantize, LinearBothWays) {
             .result("y", s)
             .tolerance(0, 0)
             .expect("cpu.quantize.tiles");
-        RegionCase()
+        StridedCase()
             .input(random_tensor(dtype, {2, 6, 5, 70}, 1, 120), s)
             .constant(scale)
             .constant(zero)
@@ -109,7 +112,7 @@ TEST(Quantize, Dynamic) {
   for (double shift : {0.0, 5.0, -5.0}) {
     Tensor x = random_tensor(DType::kFloat32, {300, 130});
     for (int64_t i = 0; i < x.size(); ++i) x.as<float>()[i] += static_cast<float>(shift);
-    RegionCase()
+    StridedCase()
         .input(x)
         .node("DynamicQuantizeLinear", {"0"}, {"y", "scale", "zero"})
         .result("y")

@@ -26,11 +26,14 @@ void check(const ScalarProgram& program, bool in_place = false) {
       std::vector<std::vector<float>> data(operands);
       std::vector<TileOperand> in;
       for (size_t k = 0; k < operands; ++k) {
-        for (int i = 0; i < count; ++i) data[k].push_back(program.operands[k] == DType::kBool ? uniform(generator) > 0 : uniform(generator));
+        for (int i = 0; i < count; ++i)
+          data[k].push_back(program.operands[k] == DType::kBool ? uniform(generator) > 0
+                                                                : uniform(generator));
         in.push_back({data[k].data(), static_cast<int>(pattern >> k & 1)});
       }
       const std::vector<std::vector<float>> before = data;
-      std::vector<std::vector<float>> results(program.results.size(), std::vector<float>(static_cast<size_t>(count)));
+      std::vector<std::vector<float>> results(program.results.size(),
+                                              std::vector<float>(static_cast<size_t>(count)));
       std::vector<float*> out;
       for (auto& r : results) out.push_back(r.data());
       if (in_place) out.back() = data[0].data();
@@ -44,7 +47,8 @@ void check(const ScalarProgram& program, bool in_place = false) {
         for (const auto& [reg, value] : program.immediates) values[static_cast<size_t>(reg)] = {value, 0};
         const std::vector<ScalarValue> expected = run_scalar(program, values);
         for (size_t r = 0; r < results.size(); ++r)
-          ASSERT_NEAR(out[r][i], expected[r].real, 2e-6 * (1 + std::fabs(expected[r].real))) << "result " << r << " element " << i << " of " << count << " pattern " << pattern;
+          ASSERT_NEAR(out[r][i], expected[r].real, 2e-6 * (1 + std::fabs(expected[r].real)))
+              << "result " << r << " element " << i << " of " << count << " pattern " << pattern;
       }
     }
 }
@@ -75,7 +79,10 @@ TEST(TileProgram, ImmediatesAndPowers) {
 }
 
 TEST(TileProgram, ComparisonsAndWhere) {
-  check({{kF, kF}, {{S::kLess, DType::kBool, 0, 1}, {S::kNot, DType::kBool, 2}, {S::kWhere, kF, 3, 0, 1}}, {4}, {}});
+  check({{kF, kF},
+         {{S::kLess, DType::kBool, 0, 1}, {S::kNot, DType::kBool, 2}, {S::kWhere, kF, 3, 0, 1}},
+         {4},
+         {}});
   check({{DType::kBool, kF, kF}, {{S::kWhere, kF, 0, 1, 2}}, {3}, {}});
 }
 
@@ -87,7 +94,8 @@ TEST(TileProgram, InPlace) {
 TEST(TileProgram, ManyLiveValues) {
   ScalarProgram program{{kF}, {}, {}, {}};
   for (int i = 0; i < 20; ++i) program.instructions.push_back({S::kSin, kF, i});
-  for (int i = 1; i <= 20; ++i) program.instructions.push_back({S::kAdd, kF, i, i == 1 ? 0 : 19 + i, -1, 0, 0});
+  for (int i = 1; i <= 20; ++i)
+    program.instructions.push_back({S::kAdd, kF, i, i == 1 ? 0 : 19 + i, -1, 0, 0});
   program.results = {40};
   check(program);
 }
@@ -102,7 +110,10 @@ TEST(TileProgram, EveryInstructionSet) {
   const VectorTarget best = vector_target();
   for (VectorTarget target : {VectorTarget::kSse4, VectorTarget::kAvx2})
     if (set_vector_target(target))
-      check({{kF, kF, kF}, {{S::kMul, kF, 0, 1}, {S::kAdd, kF, 3, 2}, {S::kGelu, kF, 4}, {S::kTanh, kF, 5}}, {6}, {}});
+      check({{kF, kF, kF},
+             {{S::kMul, kF, 0, 1}, {S::kAdd, kF, 3, 2}, {S::kGelu, kF, 4}, {S::kTanh, kF, 5}},
+             {6},
+             {}});
   set_vector_target(best);
 }
 

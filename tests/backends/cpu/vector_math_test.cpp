@@ -28,8 +28,8 @@ struct Case {
   const char* name;
   int kernel;
   double (*expected)(double);
-  float low, high;        // the sweep; special values are always tried
-  double bound_ulp;       // measured, rounded up
+  float low, high;   // the sweep; special values are always tried
+  double bound_ulp;  // measured, rounded up
   float alpha = 0, beta = 0;
 };
 
@@ -57,9 +57,28 @@ const Case kCases[] = {
     {"elu", tile_kernel_id(ScalarOp::kElu), elu, -20, 5, 2, 1},
 };
 
-const float kSpecial[] = {0.0f, -0.0f, 1e-45f, -1e-45f, 1e-39f, -1e-39f, 1.0f, -1.0f, 1e-10f, -1e-10f, 3e38f, -3e38f,
-                          std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
-                          std::numeric_limits<float>::quiet_NaN(), 88.7f, 88.8f, -87.4f, -103.0f, -104.0f, 0.625f, 0.3466f};
+const float kSpecial[] = {0.0f,
+                          -0.0f,
+                          1e-45f,
+                          -1e-45f,
+                          1e-39f,
+                          -1e-39f,
+                          1.0f,
+                          -1.0f,
+                          1e-10f,
+                          -1e-10f,
+                          3e38f,
+                          -3e38f,
+                          std::numeric_limits<float>::infinity(),
+                          -std::numeric_limits<float>::infinity(),
+                          std::numeric_limits<float>::quiet_NaN(),
+                          88.7f,
+                          88.8f,
+                          -87.4f,
+                          -103.0f,
+                          -104.0f,
+                          0.625f,
+                          0.3466f};
 
 class VectorMath : public testing::TestWithParam<VectorTarget> {
  protected:
@@ -75,7 +94,8 @@ class VectorMath : public testing::TestWithParam<VectorTarget> {
 
 std::vector<float> sweep(const Case& c) {
   std::vector<float> values(std::begin(kSpecial), std::end(kSpecial));
-  for (int i = 0; i < 200000; ++i) values.push_back(c.low + (c.high - c.low) * static_cast<float>(i) / 200000.0f);
+  for (int i = 0; i < 200000; ++i)
+    values.push_back(c.low + (c.high - c.low) * static_cast<float>(i) / 200000.0f);
   for (int i = 0; i < 2000; ++i) values.push_back(std::ldexp(1.0f + static_cast<float>(i % 7) / 7, -i % 40));
   return values;
 }

@@ -11,7 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "backends/cpu/pointwise/tile_map.h"
+#include "backends/cpu/pointwise/tile_map.inc"
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
@@ -31,7 +31,8 @@ HWY_INLINE HWY_ATTR V hard_sigmoid(V a, V alpha, V beta) {
 
 void tile_copy(const TileArgs& args) {
   if (args.stride[0] == 1) {
-    if (args.out != args.in[0]) std::memmove(args.out, args.in[0], sizeof(float) * static_cast<size_t>(args.count));
+    if (args.out != args.in[0])
+      std::memmove(args.out, args.in[0], sizeof(float) * static_cast<size_t>(args.count));
     return;
   }
   const float value = *args.in[0];
@@ -40,7 +41,8 @@ void tile_copy(const TileArgs& args) {
 
 WOOTZ_UNARY(tile_neg, hn::Neg(a))
 WOOTZ_UNARY(tile_abs, hn::Abs(a))
-WOOTZ_UNARY(tile_sign, hn::IfThenElse(hn::Lt(a, zero), constant(-1.0f), hn::IfThenElse(hn::Gt(a, zero), one, a)))
+WOOTZ_UNARY(tile_sign,
+            hn::IfThenElse(hn::Lt(a, zero), constant(-1.0f), hn::IfThenElse(hn::Gt(a, zero), one, a)))
 WOOTZ_UNARY(tile_sqrt, hn::Sqrt(a))
 WOOTZ_UNARY(tile_reciprocal, hn::Div(one, a))
 WOOTZ_UNARY(tile_floor, hn::Floor(a))
@@ -49,7 +51,7 @@ WOOTZ_UNARY(tile_round, hn::Round(a))
 WOOTZ_UNARY(tile_softsign, hn::Div(a, hn::Add(one, hn::Abs(a))))
 WOOTZ_UNARY(tile_relu, relu(a))
 WOOTZ_UNARY(tile_leaky_relu, hn::IfThenElse(hn::Lt(a, zero), hn::Mul(a, alpha), a))
-WOOTZ_UNARY(tile_thresholded_relu, hn::IfThenElse(hn::Le(a, alpha), zero, a))
+WOOTZ_UNARY(tile_thresholded_relu, hn::IfThenElseZero(hn::Gt(a, alpha), a))
 WOOTZ_UNARY(tile_hard_sigmoid, hard_sigmoid(a, alpha, beta))
 WOOTZ_UNARY(tile_hard_swish, hn::Mul(a, hard_sigmoid(a, constant(1.0f / 6), constant(0.5f))))
 WOOTZ_UNARY(tile_shrink, hn::IfThenElse(hn::Lt(a, hn::Neg(alpha)), hn::Add(a, beta),
@@ -60,7 +62,8 @@ WOOTZ_UNARY(tile_is_inf, hn::Or(hn::IfThenElseZero(hn::Eq(a, constant(HUGE_VALF)
                                 hn::IfThenElseZero(hn::Eq(a, constant(-HUGE_VALF)), beta)))
 WOOTZ_UNARY(tile_clip_const, clip(a, alpha, beta))
 WOOTZ_UNARY(tile_cube, hn::Mul(hn::Mul(a, a), a))
-WOOTZ_UNARY(tile_pow_half, hn::IfThenElse(hn::Eq(a, constant(-HUGE_VALF)), constant(HUGE_VALF), hn::Sqrt(hn::Add(a, zero))))
+WOOTZ_UNARY(tile_pow_half,
+            hn::IfThenElse(hn::Eq(a, constant(-HUGE_VALF)), constant(HUGE_VALF), hn::Sqrt(hn::Add(a, zero))))
 WOOTZ_UNARY(tile_to_bool, truth(is_true(a)))
 
 WOOTZ_BINARY(tile_add, hn::Add(a, b))
@@ -140,7 +143,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace wootz {
 
-void add_arithmetic_tiles(VectorTarget target, TileFunction* table) { WOOTZ_FOR_TARGET(target, fill_arithmetic_tiles)(table); }
+void add_arithmetic_tiles(VectorTarget target, TileFunction* table) {
+  WOOTZ_FOR_TARGET(target, fill_arithmetic_tiles)(table);
+}
 
 }  // namespace wootz
 #endif

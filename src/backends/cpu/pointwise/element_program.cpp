@@ -8,13 +8,14 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kStage = 8192;   // floats of staging on the stack
+constexpr int64_t kStage = 8192;  // floats of staging on the stack
 constexpr int64_t kMaxTile = 1024;
 
 bool is_costly(ScalarOp op) {
-  return (op >= ScalarOp::kExp && op <= ScalarOp::kErf) || op == ScalarOp::kSigmoid || op == ScalarOp::kSoftplus ||
-         op == ScalarOp::kMish || op == ScalarOp::kSilu || op == ScalarOp::kGelu || op == ScalarOp::kGeluTanh ||
-         op == ScalarOp::kPow || (op >= ScalarOp::kElu && op <= ScalarOp::kSelu);
+  return (op >= ScalarOp::kExp && op <= ScalarOp::kErf) || op == ScalarOp::kSigmoid ||
+         op == ScalarOp::kSoftplus || op == ScalarOp::kMish || op == ScalarOp::kSilu ||
+         op == ScalarOp::kGelu || op == ScalarOp::kGeluTanh || op == ScalarOp::kPow ||
+         (op >= ScalarOp::kElu && op <= ScalarOp::kSelu);
 }
 
 }  // namespace
@@ -35,7 +36,8 @@ ElementProgram::ElementProgram(const ScalarProgram& program) : operands_(program
   if (!tiles_) lanes_.emplace(program);
   const double step = tiles_ ? 0.05e-9 : 1e-9;
   seconds_per_element_ = 0.1e-9 * static_cast<double>(operands_.size() + results_.size());
-  for (const ScalarInstruction& f : program.instructions) seconds_per_element_ += is_costly(f.op) ? 10 * step : step;
+  for (const ScalarInstruction& f : program.instructions)
+    seconds_per_element_ += is_costly(f.op) ? 10 * step : step;
 }
 
 void ElementProgram::run(const void* const* operands, const int64_t* operand_strides, void* const* results,
@@ -57,14 +59,15 @@ void ElementProgram::run(const void* const* operands, const int64_t* operand_str
   }
 }
 
-void ElementProgram::run_tiles(const void* const* operands, const int64_t* operand_strides, void* const* results,
-                               const int64_t* result_strides, int64_t count) const {
+void ElementProgram::run_tiles(const void* const* operands, const int64_t* operand_strides,
+                               void* const* results, const int64_t* result_strides, int64_t count) const {
   TileOperand in[kMaxOperands];
   float* out[kMaxOperands];
   bool staged_in[kMaxOperands], staged_out[kMaxOperands];
   int staged = 0;
   for (size_t k = 0; k < operands_.size(); ++k) {
-    const bool direct = operands_[k] == DType::kFloat32 && (operand_strides[k] == 0 || operand_strides[k] == 1);
+    const bool direct =
+        operands_[k] == DType::kFloat32 && (operand_strides[k] == 0 || operand_strides[k] == 1);
     staged_in[k] = operands[k] && !direct;
     staged += staged_in[k];
     in[k] = {static_cast<const float*>(operands[k]), operand_strides[k] == 0 ? 0 : 1};
@@ -75,7 +78,7 @@ void ElementProgram::run_tiles(const void* const* operands, const int64_t* opera
     out[k] = static_cast<float*>(results[k]);
   }
   if (staged == 0) {
-    for (int64_t start = 0; start < count; start += INT32_MAX / 2) {   // the loops count with int
+    for (int64_t start = 0; start < count; start += INT32_MAX / 2) {  // the loops count with int
       const int64_t n = std::min<int64_t>(count - start, INT32_MAX / 2);
       tiles_->run(in, out, static_cast<int>(n));
       for (size_t k = 0; k < operands_.size(); ++k)
@@ -115,7 +118,8 @@ void ElementProgram::run_tiles(const void* const* operands, const int64_t* opera
         out[k] += n;
         continue;
       }
-      char* to = static_cast<char*>(results[k]) + start * result_strides[k] * static_cast<int64_t>(dtype_size(results_[k]));
+      char* to = static_cast<char*>(results[k]) +
+                 start * result_strides[k] * static_cast<int64_t>(dtype_size(results_[k]));
       store_lanes(results_[k], out[k], to, result_strides[k], n);
     }
   }

@@ -26,10 +26,11 @@ using U8 = hn::Rebind<uint8_t, F>;
 
 HWY_ATTR void half_to_float(const uint16_t* from, float* to, int64_t count) {
   int64_t i = 0;
-#if HWY_TARGET != HWY_SSE4   // without F16C the element's own conversion is as fast
+#if HWY_TARGET != HWY_SSE4  // without F16C the element's own conversion is as fast
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(F()));
   for (; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::PromoteTo(F(), hn::LoadU(H(), reinterpret_cast<const hwy::float16_t*>(from + i))), F(), to + i);
+    hn::StoreU(hn::PromoteTo(F(), hn::LoadU(H(), reinterpret_cast<const hwy::float16_t*>(from + i))), F(),
+               to + i);
 #endif
   for (; i < count; ++i) to[i] = ::wootz::float_from_half(from[i]);
 }
@@ -54,7 +55,8 @@ HWY_ATTR void bfloat16_to_float(const uint16_t* from, float* to, int64_t count) 
   for (; i < count; ++i) to[i] = ::wootz::float_from_bfloat16(from[i]);
 }
 
-/// Round to nearest, ties to even: adding just under half a step, plus the lowest kept bit, carries where it must.
+/// Round to nearest, ties to even: adding just under half a step, plus the lowest kept bit, carries where it
+/// must.
 HWY_ATTR void float_to_bfloat16(const float* from, uint16_t* to, int64_t count) {
   const hn::Rebind<uint32_t, F> u;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(F()));
@@ -106,7 +108,8 @@ HWY_ATTR void byte_to_float(const T* from, float* to, int64_t count) {
 template <class T>
 HWY_ATTR void float_to_byte(const float* from, T* to, int64_t count) {
   const hn::Rebind<T, F> b;
-  constexpr float kLow = static_cast<float>(std::numeric_limits<T>::min()), kHigh = static_cast<float>(std::numeric_limits<T>::max());
+  constexpr float kLow = static_cast<float>(std::numeric_limits<T>::min()),
+                  kHigh = static_cast<float>(std::numeric_limits<T>::max());
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(F()));
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
@@ -116,9 +119,13 @@ HWY_ATTR void float_to_byte(const float* from, T* to, int64_t count) {
   for (; i < count; ++i) to[i] = static_cast<T>(std::min(std::max(from[i], kLow), kHigh));
 }
 
-HWY_ATTR void uint8_to_float(const uint8_t* from, float* to, int64_t count) { byte_to_float(from, to, count); }
+HWY_ATTR void uint8_to_float(const uint8_t* from, float* to, int64_t count) {
+  byte_to_float(from, to, count);
+}
 HWY_ATTR void int8_to_float(const int8_t* from, float* to, int64_t count) { byte_to_float(from, to, count); }
-HWY_ATTR void float_to_uint8(const float* from, uint8_t* to, int64_t count) { float_to_byte(from, to, count); }
+HWY_ATTR void float_to_uint8(const float* from, uint8_t* to, int64_t count) {
+  float_to_byte(from, to, count);
+}
 HWY_ATTR void float_to_int8(const float* from, int8_t* to, int64_t count) { float_to_byte(from, to, count); }
 
 }  // namespace HWY_NAMESPACE

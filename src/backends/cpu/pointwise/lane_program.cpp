@@ -40,9 +40,15 @@ bool integer_loop(const ScalarInstruction& f, const T* a, const T* b, T* out, in
   constexpr bool kSigned = std::is_signed_v<T>;
   switch (f.op) {
     case ScalarOp::kCopy: apply(a, a, out, n, [](T x, T) { return x; }); return true;
-    case ScalarOp::kAdd: apply(a, b, out, n, [](T x, T y) { return static_cast<T>(U(x) + U(y)); }); return true;
-    case ScalarOp::kSub: apply(a, b, out, n, [](T x, T y) { return static_cast<T>(U(x) - U(y)); }); return true;
-    case ScalarOp::kMul: apply(a, b, out, n, [](T x, T y) { return static_cast<T>(U(x) * U(y)); }); return true;
+    case ScalarOp::kAdd:
+      apply(a, b, out, n, [](T x, T y) { return static_cast<T>(U(x) + U(y)); });
+      return true;
+    case ScalarOp::kSub:
+      apply(a, b, out, n, [](T x, T y) { return static_cast<T>(U(x) - U(y)); });
+      return true;
+    case ScalarOp::kMul:
+      apply(a, b, out, n, [](T x, T y) { return static_cast<T>(U(x) * U(y)); });
+      return true;
     case ScalarOp::kDiv:
       apply(a, b, out, n, [](T x, T y) {
         return y == 0 ? T(0) : kSigned && y == T(-1) ? static_cast<T>(0 - U(x)) : static_cast<T>(x / y);
@@ -66,8 +72,12 @@ bool integer_loop(const ScalarInstruction& f, const T* a, const T* b, T* out, in
     case ScalarOp::kMin: apply(a, b, out, n, [](T x, T y) { return x < y ? x : y; }); return true;
     case ScalarOp::kMax: apply(a, b, out, n, [](T x, T y) { return x > y ? x : y; }); return true;
     case ScalarOp::kNeg: apply(a, a, out, n, [](T x, T) { return static_cast<T>(0 - U(x)); }); return true;
-    case ScalarOp::kAbs: apply(a, a, out, n, [](T x, T) { return x < 0 ? static_cast<T>(0 - U(x)) : x; }); return true;
-    case ScalarOp::kSign: apply(a, a, out, n, [](T x, T) { return static_cast<T>((x > 0) - (x < 0)); }); return true;
+    case ScalarOp::kAbs:
+      apply(a, a, out, n, [](T x, T) { return x < 0 ? static_cast<T>(0 - U(x)) : x; });
+      return true;
+    case ScalarOp::kSign:
+      apply(a, a, out, n, [](T x, T) { return static_cast<T>((x > 0) - (x < 0)); });
+      return true;
     case ScalarOp::kRelu: apply(a, a, out, n, [](T x, T) { return x < 0 ? T(0) : x; }); return true;
     case ScalarOp::kPrelu:
       apply(a, b, out, n, [](T x, T y) { return x < 0 ? static_cast<T>(U(x) * U(y)) : x; });
@@ -96,8 +106,12 @@ bool double_loop(const ScalarInstruction& f, const double* a, const double* b, d
     case ScalarOp::kDiv: apply(a, b, out, n, [](D x, D y) { return x / y; }); return true;
     case ScalarOp::kPow: apply(a, b, out, n, [](D x, D y) { return std::pow(x, y); }); return true;
     case ScalarOp::kMod: apply(a, b, out, n, [](D x, D y) { return std::fmod(x, y); }); return true;
-    case ScalarOp::kMin: apply(a, b, out, n, [](D x, D y) { return std::isnan(x) || x < y ? x : y; }); return true;
-    case ScalarOp::kMax: apply(a, b, out, n, [](D x, D y) { return std::isnan(x) || x > y ? x : y; }); return true;
+    case ScalarOp::kMin:
+      apply(a, b, out, n, [](D x, D y) { return std::isnan(x) || x < y ? x : y; });
+      return true;
+    case ScalarOp::kMax:
+      apply(a, b, out, n, [](D x, D y) { return std::isnan(x) || x > y ? x : y; });
+      return true;
     case ScalarOp::kNeg: apply(a, a, out, n, [](D x, D) { return -x; }); return true;
     case ScalarOp::kAbs: apply(a, a, out, n, [](D x, D) { return std::fabs(x); }); return true;
     case ScalarOp::kSqrt: apply(a, a, out, n, [](D x, D) { return std::sqrt(x); }); return true;
@@ -154,24 +168,36 @@ void cast(const ScalarInstruction& f, Registers& r, int out, int n) {
   };
   if (f.dtype == DType::kBool) {
     const auto truth = [](auto x) { return x != 0 ? 1.0f : 0.0f; };
-    if (from == LaneKind::kFloat) convert(r.floats(f.a), r.floats(out), truth);
-    else if (from == LaneKind::kDouble) convert(r.doubles(f.a), r.floats(out), truth);
-    else convert(r.ints(f.a), r.floats(out), truth);
+    if (from == LaneKind::kFloat)
+      convert(r.floats(f.a), r.floats(out), truth);
+    else if (from == LaneKind::kDouble)
+      convert(r.doubles(f.a), r.floats(out), truth);
+    else
+      convert(r.ints(f.a), r.floats(out), truth);
   } else if (to == LaneKind::kInt) {
     const DType dtype = f.dtype;
-    if (from == LaneKind::kFloat) convert(r.floats(f.a), r.ints(out), [dtype](float x) { return integer_from_real(dtype, x); });
-    else if (from == LaneKind::kDouble) convert(r.doubles(f.a), r.ints(out), [dtype](double x) { return integer_from_real(dtype, x); });
-    else convert(r.ints(f.a), r.ints(out), [](int64_t x) { return x; });
+    if (from == LaneKind::kFloat)
+      convert(r.floats(f.a), r.ints(out), [dtype](float x) { return integer_from_real(dtype, x); });
+    else if (from == LaneKind::kDouble)
+      convert(r.doubles(f.a), r.ints(out), [dtype](double x) { return integer_from_real(dtype, x); });
+    else
+      convert(r.ints(f.a), r.ints(out), [](int64_t x) { return x; });
     wrap(f.dtype, r.ints(out), n);
   } else {
     const auto convert_real = [&](const auto* a) {
-      if (to == LaneKind::kDouble) convert(a, r.doubles(out), [](auto x) { return static_cast<double>(x); });
-      else convert(a, r.floats(out), [](auto x) { return static_cast<float>(x); });
+      if (to == LaneKind::kDouble)
+        convert(a, r.doubles(out), [](auto x) { return static_cast<double>(x); });
+      else
+        convert(a, r.floats(out), [](auto x) { return static_cast<float>(x); });
     };
-    if (from == LaneKind::kFloat) convert_real(r.floats(f.a));
-    else if (from == LaneKind::kDouble) convert_real(r.doubles(f.a));
-    else if (r.dtypes[f.a] == DType::kUint64) convert_real(r.lanes[f.a]);
-    else convert_real(r.ints(f.a));
+    if (from == LaneKind::kFloat)
+      convert_real(r.floats(f.a));
+    else if (from == LaneKind::kDouble)
+      convert_real(r.doubles(f.a));
+    else if (r.dtypes[f.a] == DType::kUint64)
+      convert_real(r.lanes[f.a]);
+    else
+      convert_real(r.ints(f.a));
   }
 }
 
@@ -188,7 +214,7 @@ void clip(const ScalarInstruction& f, Registers& r, int out, int n) {
     std::fill(r.doubles(out), r.doubles(out) + n, 0.0);
     double *low = f.b >= 0 ? r.doubles(f.b) : nullptr, *high = f.c >= 0 ? r.doubles(f.c) : nullptr;
     loop(r.doubles(f.a), low, high, r.doubles(out));
-    for (int i = 0; i < n && (f.b < 0 || f.c < 0); ++i) {   // bounds inside the instruction
+    for (int i = 0; i < n && (f.b < 0 || f.c < 0); ++i) {  // bounds inside the instruction
       double x = r.doubles(out)[i];
       if (f.b < 0 && x < f.alpha) x = f.alpha;
       if (f.c < 0 && f.beta < x) x = f.beta;
@@ -237,15 +263,18 @@ bool step(const ScalarInstruction& f, Registers& r, int out, int n) {
     return true;
   }
   if (is_comparison(f.op)) {
-    if (from == LaneKind::kDouble) return compare_loop(f.op, r.doubles(f.a), r.doubles(f.b), r.floats(out), n);
-    if (r.dtypes[f.a] == DType::kUint64) return compare_loop(f.op, r.lanes[f.a], r.lanes[f.b], r.floats(out), n);
+    if (from == LaneKind::kDouble)
+      return compare_loop(f.op, r.doubles(f.a), r.doubles(f.b), r.floats(out), n);
+    if (r.dtypes[f.a] == DType::kUint64)
+      return compare_loop(f.op, r.lanes[f.a], r.lanes[f.b], r.floats(out), n);
     return compare_loop(f.op, r.ints(f.a), r.ints(f.b), r.floats(out), n);
   }
   if (f.op == ScalarOp::kIsNaN || f.op == ScalarOp::kIsInf) {
     if (from != LaneKind::kDouble) return false;
     for (int i = 0; i < n; ++i) {
       const double x = r.doubles(f.a)[i];
-      const bool truth = f.op == ScalarOp::kIsNaN ? std::isnan(x) : std::isinf(x) && (x > 0 ? f.alpha : f.beta) != 0;
+      const bool truth =
+          f.op == ScalarOp::kIsNaN ? std::isnan(x) : std::isinf(x) && (x > 0 ? f.alpha : f.beta) != 0;
       r.floats(out)[i] = truth ? 1.0f : 0.0f;
     }
     return true;
@@ -273,8 +302,10 @@ std::optional<std::string> LaneProgram::refusal(const ScalarProgram& program) {
   std::copy(program.operands.begin(), program.operands.end(), registers.dtypes);
   int out = static_cast<int>(program.operands.size());
   for (const ScalarInstruction& f : program.instructions) {
-    if (lane_kind(f.dtype) == LaneKind::kNone) return "an instruction of dtype " + std::string(dtype_name(f.dtype));
-    if (!step(f, registers, out++, 0)) return "no loop for " + std::string(scalar_op_name(f.op)) + " on these dtypes";
+    if (lane_kind(f.dtype) == LaneKind::kNone)
+      return "an instruction of dtype " + std::string(dtype_name(f.dtype));
+    if (!step(f, registers, out++, 0))
+      return "no loop for " + std::string(scalar_op_name(f.op)) + " on these dtypes";
   }
   return std::nullopt;
 }
@@ -290,9 +321,12 @@ void LaneProgram::run_tile(const void* const* operands, const int64_t* operand_s
   for (const auto& [reg, value] : program_.immediates) {
     const LaneKind kind = r.kind(reg);
     for (int i = 0; i < count; ++i) {
-      if (kind == LaneKind::kFloat) r.floats(reg)[i] = static_cast<float>(value);
-      else if (kind == LaneKind::kDouble) r.doubles(reg)[i] = value;
-      else r.ints(reg)[i] = static_cast<int64_t>(value);
+      if (kind == LaneKind::kFloat)
+        r.floats(reg)[i] = static_cast<float>(value);
+      else if (kind == LaneKind::kDouble)
+        r.doubles(reg)[i] = value;
+      else
+        r.ints(reg)[i] = static_cast<int64_t>(value);
     }
   }
   for (const ScalarInstruction& f : program_.instructions) step(f, r, out++, count);

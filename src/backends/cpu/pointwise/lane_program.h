@@ -9,8 +9,9 @@
 
 namespace wootz {
 
-/// A scalar program with integer or float64 registers, one loop per instruction over short tiles. Float registers share the
-/// vector loops of tile programs; integers are exact int64 lanes brought back to their dtype after each instruction.
+/// A scalar program with integer or float64 registers, one loop per instruction over short tiles. Float
+/// registers share the vector loops of tile programs; integers are exact int64 lanes brought back to their
+/// dtype after each instruction.
 class LaneProgram {
  public:
   static constexpr int kTile = 64;

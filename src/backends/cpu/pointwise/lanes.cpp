@@ -30,8 +30,9 @@ void visit_lanes(DType dtype, F&& f) {
 }
 
 template <class T>
-using Lane = std::conditional_t<std::is_same_v<T, double>, double,
-                                std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int64_t, float>>;
+using Lane =
+    std::conditional_t<std::is_same_v<T, double>, double,
+                       std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int64_t, float>>;
 
 /// The vector loops for contiguous elements; false where there is none.
 bool load_contiguous(DType dtype, const void* ptr, int64_t count, void* lanes) {
@@ -68,7 +69,9 @@ LaneKind lane_kind(DType dtype) {
   LaneKind kind = LaneKind::kNone;
   visit_lanes(dtype, [&](auto element) {
     using L = Lane<decltype(element)>;
-    kind = std::is_same_v<L, float> ? LaneKind::kFloat : std::is_same_v<L, double> ? LaneKind::kDouble : LaneKind::kInt;
+    kind = std::is_same_v<L, float>    ? LaneKind::kFloat
+           : std::is_same_v<L, double> ? LaneKind::kDouble
+                                       : LaneKind::kInt;
   });
   return kind;
 }
@@ -91,8 +94,10 @@ void store_lanes(DType dtype, const void* lanes, void* ptr, int64_t stride, int6
     const auto* from = static_cast<const Lane<T>*>(lanes);
     T* to = static_cast<T*>(ptr);
     for (int64_t i = 0; i < count; ++i) {
-      if constexpr (std::is_same_v<T, bool>) to[i * stride] = from[i] != 0;
-      else to[i * stride] = static_cast<T>(from[i]);
+      if constexpr (std::is_same_v<T, bool>)
+        to[i * stride] = from[i] != 0;
+      else
+        to[i * stride] = static_cast<T>(from[i]);
     }
   });
 }

@@ -6,8 +6,8 @@
 
 namespace wootz {
 
-/// How elements are held while they are computed with: float32 for float32, float16, bfloat16 and bool (0 or 1), double for
-/// float64, int64 for integers.
+/// How elements are held while they are computed with: float32 for float32, float16, bfloat16 and bool (0 or
+/// 1), double for float64, int64 for integers.
 enum class LaneKind : uint8_t { kFloat, kDouble, kInt, kNone };
 LaneKind lane_kind(DType dtype);
 /// Bytes of one lane.

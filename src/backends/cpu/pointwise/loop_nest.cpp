@@ -37,7 +37,8 @@ LoopNest LoopNest::make(std::span<const int64_t> dims, const std::vector<Dims>& 
   return nest;
 }
 
-std::vector<int64_t> broadcast_strides(std::span<const int64_t> operand_dims, std::span<const int64_t> operand_strides,
+std::vector<int64_t> broadcast_strides(std::span<const int64_t> operand_dims,
+                                       std::span<const int64_t> operand_strides,
                                        std::span<const int64_t> dims, bool& fits) {
   Dims result(dims.size(), 0);
   if (operand_dims.size() > dims.size()) {
@@ -49,8 +50,10 @@ std::vector<int64_t> broadcast_strides(std::span<const int64_t> operand_dims, st
   }
   const size_t shift = dims.size() - operand_dims.size();
   for (size_t d = 0; d < operand_dims.size(); ++d) {
-    if (operand_dims[d] == dims[d + shift]) result[d + shift] = operand_dims[d] == 1 ? 0 : operand_strides[d];
-    else if (operand_dims[d] != 1) fits = false;
+    if (operand_dims[d] == dims[d + shift])
+      result[d + shift] = operand_dims[d] == 1 ? 0 : operand_strides[d];
+    else if (operand_dims[d] != 1)
+      fits = false;
   }
   return result;
 }

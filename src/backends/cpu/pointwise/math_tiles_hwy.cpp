@@ -10,7 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "backends/cpu/pointwise/tile_map.h"
+#include "backends/cpu/pointwise/tile_map.inc"
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
@@ -72,7 +72,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace wootz {
 
-void add_math_tiles(VectorTarget target, TileFunction* table) { WOOTZ_FOR_TARGET(target, fill_math_tiles)(table); }
+void add_math_tiles(VectorTarget target, TileFunction* table) {
+  WOOTZ_FOR_TARGET(target, fill_math_tiles)(table);
+}
 
 }  // namespace wootz
 #endif

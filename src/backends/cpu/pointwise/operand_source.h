@@ -19,7 +19,9 @@ class OperandSource {
     return input_ >= 0 ? args.inputs[input_] : nullptr;
   }
   template <class T>
-  const T* as(const LaunchArgs& args) const { return static_cast<const T*>(get(args)); }
+  const T* as(const LaunchArgs& args) const {
+    return static_cast<const T*>(get(args));
+  }
 
  private:
   int input_ = -1;
@@ -27,6 +29,8 @@ class OperandSource {
 };
 
 /// Strides of an input as the kernel will find it: a constant is row-major whatever the descriptor says.
-inline Dims strides_of(const TensorDesc& desc) { return desc.constant ? contiguous_strides(desc.dims) : desc.strides; }
+inline Dims strides_of(const TensorDesc& desc) {
+  return desc.constant ? contiguous_strides(desc.dims) : desc.strides;
+}
 
 }  // namespace wootz

@@ -9,7 +9,7 @@ struct RowKernels {
   /// Sums in float32 lanes over short blocks, the blocks in double.
   double (*sum)(const float* x, int64_t count);
   double (*sum_abs)(const float* x, int64_t count);
-  double (*sum_squares)(const float* x, int64_t count, float mean);   // of (x - mean)
+  double (*sum_squares)(const float* x, int64_t count, float mean);  // of (x - mean)
   /// NaN anywhere gives NaN; -inf (inf) for an empty row.
   float (*max)(const float* x, int64_t count);
   float (*min)(const float* x, int64_t count);
@@ -18,7 +18,8 @@ struct RowKernels {
   /// out = (x - shift) * scale + offset; out may be x.
   void (*affine)(const float* x, int64_t count, float shift, float scale, float offset, float* out);
   /// out = (x - mean) * inverse * gamma + beta; gamma and beta are rows or null.
-  void (*normalize)(const float* x, int64_t count, float mean, float inverse, const float* gamma, const float* beta, float* out);
+  void (*normalize)(const float* x, int64_t count, float mean, float inverse, const float* gamma,
+                    const float* beta, float* out);
   float (*dot)(const float* a, const float* b, int64_t count);
   /// out += weight * x.
   void (*add_scaled)(const float* x, int64_t count, float weight, float* out);

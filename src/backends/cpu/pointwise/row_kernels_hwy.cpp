@@ -12,14 +12,14 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "backends/cpu/pointwise/vector_math.h"
+#include "backends/cpu/pointwise/vector_math.inc"
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
 namespace wootz {
 namespace HWY_NAMESPACE {
 
-constexpr int64_t kBlock = 4096;   // elements that are summed in float32
+constexpr int64_t kBlock = 1024;  // elements that are summed in float32
 
 HWY_INLINE HWY_ATTR int64_t lanes() { return static_cast<int64_t>(hn::Lanes(F())); }
 
@@ -48,15 +48,22 @@ HWY_INLINE HWY_ATTR double blocked_sum(const float* x, int64_t count, Function f
 }
 
 HWY_ATTR double row_sum(const float* x, int64_t count) {
-  return blocked_sum(x, count, [](V v) HWY_ATTR { return v; }, [](float v) { return v; });
+  return blocked_sum(
+      x, count, [](V v) HWY_ATTR { return v; }, [](float v) { return v; });
 }
 HWY_ATTR double row_sum_abs(const float* x, int64_t count) {
-  return blocked_sum(x, count, [](V v) HWY_ATTR { return hn::Abs(v); }, [](float v) { return std::fabs(v); });
+  return blocked_sum(
+      x, count, [](V v) HWY_ATTR { return hn::Abs(v); }, [](float v) { return std::fabs(v); });
 }
 HWY_ATTR double row_sum_squares(const float* x, int64_t count, float mean) {
   const V m = constant(mean);
-  return blocked_sum(x, count, [m](V v) HWY_ATTR { const V d = hn::Sub(v, m); return hn::Mul(d, d); },
-                     [mean](float v) { return (v - mean) * (v - mean); });
+  return blocked_sum(
+      x, count,
+      [m](V v) HWY_ATTR {
+        const V d = hn::Sub(v, m);
+        return hn::Mul(d, d);
+      },
+      [mean](float v) { return (v - mean) * (v - mean); });
 }
 
 template <bool kMax>
@@ -64,7 +71,7 @@ HWY_ATTR float row_extreme(const float* x, int64_t count) {
   const float start = kMax ? -HUGE_VALF : HUGE_VALF;
   const int64_t n = lanes();
   V a = constant(start), b = a;
-  V strange = hn::Zero(F());   // all bits set where a NaN went by
+  V strange = hn::Zero(F());  // all bits set where a NaN went by
   const auto take = [&](V best, V v) HWY_ATTR {
     strange = hn::Or(strange, hn::VecFromMask(F(), hn::IsNaN(v)));
     return kMax ? hn::Max(best, v) : hn::Min(best, v);
@@ -98,7 +105,7 @@ HWY_ATTR double row_exp_sum(const float* x, int64_t count, float top, float* out
       a = hn::Add(a, e);
       if (out) hn::StoreU(e, F(), out + i);
     }
-    if (i < end) {   // staged: exp must not see what lies behind the row
+    if (i < end) {  // staged: exp must not see what lies behind the row
       alignas(64) float stage[hn::MaxLanes(F())];
       for (int64_t k = 0; k < n; ++k) stage[k] = i + k < end ? x[i + k] : -HUGE_VALF;
       const V e = exp_of(hn::Sub(hn::Load(F(), stage), shift));
@@ -117,13 +124,14 @@ HWY_ATTR void row_affine(const float* x, int64_t count, float shift, float scale
   const int64_t n = lanes();
   const V s = constant(shift), f = constant(scale), t = constant(offset);
   int64_t i = 0;
-  for (; i + n <= count; i += n) hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(F(), x + i), s), f, t), F(), out + i);
+  for (; i + n <= count; i += n)
+    hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(F(), x + i), s), f, t), F(), out + i);
   for (; i < count; ++i) out[i] = (x[i] - shift) * scale + offset;
 }
 
 template <bool kGamma, bool kBeta>
-HWY_INLINE HWY_ATTR void normalize_loop(const float* x, int64_t count, float mean, float inverse, const float* gamma,
-                                        const float* beta, float* out) {
+HWY_INLINE HWY_ATTR void normalize_loop(const float* x, int64_t count, float mean, float inverse,
+                                        const float* gamma, const float* beta, float* out) {
   const int64_t n = lanes();
   const V m = constant(mean), f = constant(inverse);
   int64_t i = 0;
@@ -141,8 +149,8 @@ HWY_INLINE HWY_ATTR void normalize_loop(const float* x, int64_t count, float mea
   }
 }
 
-HWY_ATTR void row_normalize(const float* x, int64_t count, float mean, float inverse, const float* gamma, const float* beta,
-                            float* out) {
+HWY_ATTR void row_normalize(const float* x, int64_t count, float mean, float inverse, const float* gamma,
+                            const float* beta, float* out) {
   if (gamma && beta) return normalize_loop<true, true>(x, count, mean, inverse, gamma, beta, out);
   if (gamma) return normalize_loop<true, false>(x, count, mean, inverse, gamma, beta, out);
   if (beta) return normalize_loop<false, true>(x, count, mean, inverse, gamma, beta, out);
@@ -167,7 +175,8 @@ HWY_ATTR void row_add_scaled(const float* x, int64_t count, float weight, float*
   const int64_t n = lanes();
   const V w = constant(weight);
   int64_t i = 0;
-  for (; i + n <= count; i += n) hn::StoreU(hn::MulAdd(hn::LoadU(F(), x + i), w, hn::LoadU(F(), out + i)), F(), out + i);
+  for (; i + n <= count; i += n)
+    hn::StoreU(hn::MulAdd(hn::LoadU(F(), x + i), w, hn::LoadU(F(), out + i)), F(), out + i);
   for (; i < count; ++i) out[i] += x[i] * weight;
 }
 
@@ -176,15 +185,26 @@ HWY_ATTR void row_extreme_into(const float* x, int64_t count, float* out) {
   const int64_t n = lanes();
   int64_t i = 0;
   for (; i + n <= count; i += n) {
-    const V best = hn::LoadU(F(), out + i), v = hn::LoadU(F(), x + i);   // max and min return v when one is NaN
-    hn::StoreU(hn::IfThenElse(hn::IsNaN(best), best, kMax ? hn::Max(best, v) : hn::Min(best, v)), F(), out + i);
+    const V best = hn::LoadU(F(), out + i),
+            v = hn::LoadU(F(), x + i);  // max and min return v when one is NaN
+    hn::StoreU(hn::IfThenElse(hn::IsNaN(best), best, kMax ? hn::Max(best, v) : hn::Min(best, v)), F(),
+               out + i);
   }
   for (; i < count; ++i)
     if (x[i] != x[i] || (kMax ? x[i] > out[i] : x[i] < out[i])) out[i] = x[i];
 }
 
-const RowKernels kRowKernels = {row_sum, row_sum_abs, row_sum_squares, row_extreme<true>, row_extreme<false>, row_exp_sum,
-                                row_affine, row_normalize, row_dot, row_add_scaled, row_extreme_into<true>,
+const RowKernels kRowKernels = {row_sum,
+                                row_sum_abs,
+                                row_sum_squares,
+                                row_extreme<true>,
+                                row_extreme<false>,
+                                row_exp_sum,
+                                row_affine,
+                                row_normalize,
+                                row_dot,
+                                row_add_scaled,
+                                row_extreme_into<true>,
                                 row_extreme_into<false>};
 const RowKernels& row_table() { return kRowKernels; }
 

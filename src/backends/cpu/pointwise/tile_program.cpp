@@ -9,12 +9,13 @@
 namespace wootz {
 namespace {
 
-constexpr int kScratch = 4096;      // floats: half of a small L1 cache
+constexpr int kScratch = 4096;  // floats: half of a small L1 cache
 constexpr int kMaxSlots = 32;
 constexpr int kMaxOperands = 64;
 
 bool has_float_lanes(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kBool;
+  return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16 ||
+         dtype == DType::kBool;
 }
 
 int tile_for(int slots) {
@@ -25,10 +26,12 @@ int tile_for(int slots) {
 
 }  // namespace
 
-/// Turns a scalar program into steps: constants aside, pairs of instructions merged, registers put into slots.
+/// Turns a scalar program into steps: constants aside, pairs of instructions merged, registers put into
+/// slots.
 class TileCompiler {
  public:
-  explicit TileCompiler(const ScalarProgram& source) : source_(source), operands_(static_cast<int>(source.operands.size())) {}
+  explicit TileCompiler(const ScalarProgram& source)
+      : source_(source), operands_(static_cast<int>(source.operands.size())) {}
 
   std::optional<TileProgram> compile() {
     constants_.resize(static_cast<size_t>(operands_));
@@ -43,7 +46,7 @@ class TileCompiler {
  private:
   struct Node {
     int kernel = 0;
-    int in[3] = {-1, -1, -1};   // registers
+    int in[3] = {-1, -1, -1};  // registers
     float alpha = 0, beta = 0;
     bool dead = false;
   };
@@ -51,7 +54,9 @@ class TileCompiler {
   std::optional<float> constant(int reg) const {
     return reg >= 0 && reg < operands_ ? constants_[static_cast<size_t>(reg)] : std::nullopt;
   }
-  Node* producer(int reg) { return reg >= operands_ ? &nodes_[static_cast<size_t>(reg - operands_)] : nullptr; }
+  Node* producer(int reg) {
+    return reg >= operands_ ? &nodes_[static_cast<size_t>(reg - operands_)] : nullptr;
+  }
   int& uses(int reg) { return uses_[static_cast<size_t>(reg)]; }
 
   Node lower(const ScalarInstruction& from) const {
@@ -88,7 +93,7 @@ class TileCompiler {
     for (const Node& node : nodes_)
       for (int reg : node.in)
         if (reg >= 0) ++uses(reg);
-    for (int reg : source_.results) uses(reg) += 2;   // a result keeps its own instruction
+    for (int reg : source_.results) uses(reg) += 2;  // a result keeps its own instruction
   }
 
   /// The producer of `reg` when it has the given kernel and no other reader.
@@ -107,7 +112,8 @@ class TileCompiler {
     if (node.kernel == tile_kernel_id(ScalarOp::kAdd)) {
       for (int k : {0, 1})
         if (Node* product = sole(node.in[k], tile_kernel_id(ScalarOp::kMul)))
-          return absorb(*product, tile_kernel_id(TileExtra::kMulAdd), product->in[0], product->in[1], node.in[1 - k]);
+          return absorb(*product, tile_kernel_id(TileExtra::kMulAdd), product->in[0], product->in[1],
+                        node.in[1 - k]);
     } else if (node.kernel == tile_kernel_id(ScalarOp::kMul)) {
       for (int k : {0, 1})
         if (Node* sigmoid = sole(node.in[k], tile_kernel_id(ScalarOp::kSigmoid)))
@@ -133,11 +139,13 @@ class TileCompiler {
     return {Ref::Kind::kOperand, static_cast<int16_t>(reg)};
   }
 
-  /// The result that instruction `index` may write at once: nothing reads an operand afterwards, which may be its memory.
+  /// The result that instruction `index` may write at once: nothing reads an operand afterwards, which may be
+  /// its memory.
   int direct_result(int index) const {
     for (size_t i = static_cast<size_t>(index) + 1; i < nodes_.size(); ++i)
       for (int reg : nodes_[i].in)
-        if (!nodes_[i].dead && reg >= 0 && reg < operands_ && !constants_[static_cast<size_t>(reg)]) return -1;
+        if (!nodes_[i].dead && reg >= 0 && reg < operands_ && !constants_[static_cast<size_t>(reg)])
+          return -1;
     int result = -1;
     for (size_t r = 0; r < source_.results.size(); ++r) {
       if (source_.results[r] < operands_) return -1;
@@ -163,11 +171,14 @@ class TileCompiler {
       step.kernel = static_cast<int16_t>(node.kernel);
       step.alpha = node.alpha, step.beta = node.beta;
       for (int k = 0; k < 3; ++k)
-        if (node.in[k] >= 0) step.in[k] = refs[static_cast<size_t>(node.in[k])];
-        else if (k > 0 && node.kernel == tile_kernel_id(ScalarOp::kClip)) step.in[k] = constant_ref(k == 1 ? node.alpha : node.beta);
-      for (int k = 0; k < 3; ++k) {   // a slot whose last reader this is may take the output
+        if (node.in[k] >= 0)
+          step.in[k] = refs[static_cast<size_t>(node.in[k])];
+        else if (k > 0 && node.kernel == tile_kernel_id(ScalarOp::kClip))
+          step.in[k] = constant_ref(k == 1 ? node.alpha : node.beta);
+      for (int k = 0; k < 3; ++k) {  // a slot whose last reader this is may take the output
         const bool seen = (k > 0 && node.in[k] == node.in[0]) || (k > 1 && node.in[k] == node.in[1]);
-        if (node.in[k] >= 0 && !seen && step.in[k].kind == Ref::Kind::kSlot && last[static_cast<size_t>(node.in[k])] == i)
+        if (node.in[k] >= 0 && !seen && step.in[k].kind == Ref::Kind::kSlot &&
+            last[static_cast<size_t>(node.in[k])] == i)
           free_slots.push_back(step.in[k].index);
       }
       Ref out{Ref::Kind::kResult, static_cast<int16_t>(direct_result(i))};
@@ -176,7 +187,7 @@ class TileCompiler {
         if (free_slots.empty()) free_slots.push_back(static_cast<int16_t>(program_.slots_++));
         out.index = free_slots.back();
         free_slots.pop_back();
-        if (last[static_cast<size_t>(operands_ + i)] < 0) free_slots.push_back(out.index);   // nobody reads it
+        if (last[static_cast<size_t>(operands_ + i)] < 0) free_slots.push_back(out.index);  // nobody reads it
       }
       step.out = refs[static_cast<size_t>(operands_ + i)] = out;
       program_.steps_.push_back(step);
@@ -190,7 +201,7 @@ class TileCompiler {
 
   const ScalarProgram& source_;
   const int operands_;
-  std::vector<std::optional<float>> constants_;   // of operand registers
+  std::vector<std::optional<float>> constants_;  // of operand registers
   std::vector<Node> nodes_;
   std::vector<int> uses_;
   TileProgram program_;
@@ -203,7 +214,8 @@ std::optional<std::string> TileProgram::refusal(const ScalarProgram& program) {
     if (!has_float_lanes(dtype)) return "an operand of dtype " + std::string(dtype_name(dtype));
   for (const ScalarInstruction& i : program.instructions) {
     if (!has_float_lanes(i.dtype)) return "an instruction of dtype " + std::string(dtype_name(i.dtype));
-    if (!tile_functions()[tile_kernel_id(i.op)]) return "no vector loop for " + std::string(scalar_op_name(i.op));
+    if (!tile_functions()[tile_kernel_id(i.op)])
+      return "no vector loop for " + std::string(scalar_op_name(i.op));
   }
   if (!TileCompiler(program).compile()) return "more than 32 live values";
   return std::nullopt;
@@ -220,7 +232,8 @@ void TileProgram::run(const TileOperand* operands, float* const* results, int co
   float* outputs[kMaxOperands];
   for (int start = 0; start < count; start += tile_) {
     for (int k = 0; k < operand_count_; ++k)
-      shifted[k] = {operands[k].ptr ? operands[k].ptr + int64_t{start} * operands[k].stride : nullptr, operands[k].stride};
+      shifted[k] = {operands[k].ptr ? operands[k].ptr + int64_t{start} * operands[k].stride : nullptr,
+                    operands[k].stride};
     for (int r = 0; r < result_count(); ++r) outputs[r] = results[r] + start;
     run_tile(shifted, outputs, std::min(tile_, count - start));
   }
@@ -253,7 +266,7 @@ void TileProgram::run_tile(const TileOperand* operands, float* const* results, i
     args.count = count;
     if (step.out.kind == Ref::Kind::kResult) {
       args.out = results[step.out.index];
-    } else {   // a value that is the same throughout is computed once
+    } else {  // a value that is the same throughout is computed once
       args.out = scratch + step.out.index * tile_;
       uniform[step.out.index] = varying == 0;
       if (varying == 0) args.count = 1;

@@ -40,7 +40,8 @@ class GatherKernel final : public Kernel {
       for (int64_t i = begin; i < end; ++i) {
         int64_t row = index(indices, i % count_);
         if (row < 0) row += rows_;
-        std::memcpy(out + i * bytes_, data + (i / count_ * rows_ + row) * bytes_, static_cast<size_t>(bytes_));
+        std::memcpy(out + i * bytes_, data + (i / count_ * rows_ + row) * bytes_,
+                    static_cast<size_t>(bytes_));
       }
     });
   }
@@ -63,12 +64,14 @@ class GatherRows final : public Tactic {
     const auto view = NodeView::of(problem, {"Gather"});
     if (!view || problem.outputs.size() != 1) return "not one Gather";
     const auto dense = [](const TensorDesc& d) { return d.constant || d.is_row_major(); };
-    if (!dense(view->input(0)) || !dense(view->input(1)) || !problem.outputs[0].is_row_major()) return "an operand that is not row-major";
+    if (!dense(view->input(0)) || !dense(view->input(1)) || !problem.outputs[0].is_row_major())
+      return "an operand that is not row-major";
     if (view->input(0).dtype == DType::kString) return "strings";
     return std::nullopt;
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed&) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed&) const override {
     const auto view = NodeView::of(problem, {"Gather"});
     const int64_t axis = view->node().attributes.get<int64_t>("axis", 0);
     const auto rank = static_cast<int64_t>(view->input(0).dims.size());

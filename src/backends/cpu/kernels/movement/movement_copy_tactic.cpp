@@ -8,8 +8,9 @@ namespace wootz {
 namespace {
 
 std::optional<NodeView> view_of(const Problem& problem) {
-  return NodeView::of(problem, {"Transpose", "Concat", "Split", "Slice", "Pad", "Expand", "Tile", "DepthToSpace", "SpaceToDepth",
-                                "Relayout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"});
+  return NodeView::of(problem,
+                      {"Transpose", "Concat", "Split", "Slice", "Pad", "Expand", "Tile", "DepthToSpace",
+                       "SpaceToDepth", "Relayout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"});
 }
 
 class MovementKernel final : public Kernel {
@@ -23,10 +24,11 @@ class MovementKernel final : public Kernel {
     static constexpr uint64_t kZeros[2] = {};
     for (const Move& move : moves_) {
       char* to = static_cast<char*>(args.outputs[outputs_[static_cast<size_t>(move.to)]]);
-      const char* from = move.from == Move::kZero     ? reinterpret_cast<const char*>(kZeros)
-                         : move.from == Move::kOutput ? to
-                                                      : sources_[static_cast<size_t>(move.from)].as<char>(args);
-      if (from + move.from_offset == to + move.to_offset && move.from >= 0) continue;   // already in place
+      const char* from = move.from == Move::kZero ? reinterpret_cast<const char*>(kZeros)
+                         : move.from == Move::kOutput
+                             ? to
+                             : sources_[static_cast<size_t>(move.from)].as<char>(args);
+      if (from + move.from_offset == to + move.to_offset && move.from >= 0) continue;  // already in place
       move.copy.run(from + move.from_offset, to + move.to_offset, &pool_of(args));
     }
   }
@@ -54,7 +56,8 @@ class MovementCopy final : public Tactic {
     return std::nullopt;
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed&) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed&) const override {
     const auto view = view_of(problem);
     return std::make_unique<MovementKernel>(*view, plan_moves(*view));
   }

@@ -24,23 +24,34 @@ class Planner {
 
   MovePlan plan() {
     const std::string& op = view_.node().op;
-    if (op == "Transpose") transpose();
-    else if (op == "Concat") concat();
-    else if (op == "Split") split();
-    else if (op == "Slice") slice();
-    else if (op == "Pad") pad();
-    else if (op == "Expand") expand();
-    else if (op == "Tile") tile();
-    else if (op == "DepthToSpace" || op == "SpaceToDepth") blocks(op == "DepthToSpace");
-    else reshape();
+    if (op == "Transpose")
+      transpose();
+    else if (op == "Concat")
+      concat();
+    else if (op == "Split")
+      split();
+    else if (op == "Slice")
+      slice();
+    else if (op == "Pad")
+      pad();
+    else if (op == "Expand")
+      expand();
+    else if (op == "Tile")
+      tile();
+    else if (op == "DepthToSpace" || op == "SpaceToDepth")
+      blocks(op == "DepthToSpace");
+    else
+      reshape();
     return std::move(plan_);
   }
 
  private:
   void refuse(std::string reason) { plan_.refusal = std::move(reason); }
-  void add(const Dims& dims, int from, Dims from_strides, int64_t from_offset, int to, Dims to_strides, int64_t to_offset) {
-    plan_.moves.push_back({StridedCopy(dims, std::move(from_strides), std::move(to_strides), static_cast<size_t>(bytes_)), from,
-                           from_offset * bytes_, to, to_offset * bytes_});
+  void add(const Dims& dims, int from, Dims from_strides, int64_t from_offset, int to, Dims to_strides,
+           int64_t to_offset) {
+    plan_.moves.push_back(
+        {StridedCopy(dims, std::move(from_strides), std::move(to_strides), static_cast<size_t>(bytes_)), from,
+         from_offset * bytes_, to, to_offset * bytes_});
   }
   const TensorDesc& output() const { return *view_.output(0); }
   size_t axis(int64_t fallback, size_t rank) const {
@@ -73,7 +84,8 @@ class Planner {
     const size_t a = axis(0, from.dims.size());
     std::optional<std::vector<int64_t>> lengths = view_.ints(1);
     if (view_.has_input(1) && !lengths) return refuse("split lengths that only the run tells");
-    const auto parts = view_.node().attributes.get<int64_t>("num_outputs", static_cast<int64_t>(view_.output_count()));
+    const auto parts =
+        view_.node().attributes.get<int64_t>("num_outputs", static_cast<int64_t>(view_.output_count()));
     const int64_t part = (from.dims[a] + parts - 1) / parts;
     int64_t at = 0;
     for (size_t i = 0; i < view_.output_count(); ++i) {
@@ -88,7 +100,8 @@ class Planner {
     const Side from = side_of(view_.input(0));
     const auto starts = view_.ints(1);
     auto axes = view_.ints(3), steps = view_.ints(4);
-    if (!starts || (view_.has_input(3) && !axes) || (view_.has_input(4) && !steps)) return refuse("bounds that only the run tells");
+    if (!starts || (view_.has_input(3) && !axes) || (view_.has_input(4) && !steps))
+      return refuse("bounds that only the run tells");
     Dims strides = from.strides;
     int64_t offset = 0;
     for (size_t i = 0; i < starts->size(); ++i) {
@@ -107,7 +120,9 @@ class Planner {
   void expand() {
     const Side from = side_of(view_.input(0));
     bool fits = true;
-    const Dims strides = broadcast_strides(std::span<const int64_t>(from.dims), std::span<const int64_t>(from.strides), std::span<const int64_t>(output().dims), fits);
+    const Dims strides =
+        broadcast_strides(std::span<const int64_t>(from.dims), std::span<const int64_t>(from.strides),
+                          std::span<const int64_t>(output().dims), fits);
     if (!fits) return refuse("the data does not broadcast to the result");
     add(output().dims, 0, strides, 0, 0, output().strides, 0);
   }
@@ -132,8 +147,10 @@ class Planner {
   void reshape() {
     const TensorDesc& from = view_.input(0);
     if (from.dims == output().dims) return add(from.dims, 0, strides_of(from), 0, 0, output().strides, 0);
-    if (from.constant || from.is_row_major()) return add(output().dims, 0, contiguous_strides(output().dims), 0, 0, output().strides, 0);
-    if (output().is_row_major()) return add(from.dims, 0, from.strides, 0, 0, contiguous_strides(from.dims), 0);
+    if (from.constant || from.is_row_major())
+      return add(output().dims, 0, contiguous_strides(output().dims), 0, 0, output().strides, 0);
+    if (output().is_row_major())
+      return add(from.dims, 0, from.strides, 0, 0, contiguous_strides(from.dims), 0);
     refuse("a reshape between two arrays that are not row-major");
   }
 
@@ -145,9 +162,12 @@ class Planner {
     const int64_t b = view_.node().attributes.get<int64_t>("blocksize", 1), channels = wide.dims[1];
     const bool depth_first = view_.node().attributes.get<std::string>("mode", "DCR") == "CRD";
     const Dims dims = {wide.dims[0], channels, deep.dims[2], deep.dims[3], b, b};
-    const int64_t c = depth_first ? b * b : 1, i = depth_first ? b : b * channels, j = depth_first ? 1 : channels;
-    const Dims deep_strides = {deep.strides[0], deep.strides[1] * c, deep.strides[2], deep.strides[3], deep.strides[1] * i, deep.strides[1] * j};
-    const Dims wide_strides = {wide.strides[0], wide.strides[1], wide.strides[2] * b, wide.strides[3] * b, wide.strides[2], wide.strides[3]};
+    const int64_t c = depth_first ? b * b : 1, i = depth_first ? b : b * channels,
+                  j = depth_first ? 1 : channels;
+    const Dims deep_strides = {deep.strides[0], deep.strides[1] * c, deep.strides[2],
+                               deep.strides[3], deep.strides[1] * i, deep.strides[1] * j};
+    const Dims wide_strides = {wide.strides[0],     wide.strides[1], wide.strides[2] * b,
+                               wide.strides[3] * b, wide.strides[2], wide.strides[3]};
     add(dims, 0, to_space ? deep_strides : wide_strides, 0, 0, to_space ? wide_strides : deep_strides, 0);
   }
 
@@ -162,10 +182,11 @@ class Planner {
       axes.emplace(rank);
       std::iota(axes->begin(), axes->end(), 0);
     }
-    Dims before(rank, 0), inside = from.dims;   // the interior's place in the output, and its dims
+    Dims before(rank, 0), inside = from.dims;  // the interior's place in the output, and its dims
     int64_t from_offset = 0, to_offset = 0;
     for (size_t i = 0; i < axes->size(); ++i) {
-      const auto a = static_cast<size_t>((*axes)[i] < 0 ? (*axes)[i] + static_cast<int64_t>(rank) : (*axes)[i]);
+      const auto a =
+          static_cast<size_t>((*axes)[i] < 0 ? (*axes)[i] + static_cast<int64_t>(rank) : (*axes)[i]);
       const int64_t low = (*pads)[i], high = (*pads)[i + axes->size()];
       before[a] = std::max<int64_t>(low, 0);
       inside[a] = from.dims[a] + std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0);
@@ -176,10 +197,12 @@ class Planner {
       if (d < 0) return refuse("pads that crop more than there is");
     add(inside, 0, from.strides, from_offset, 0, output().strides, to_offset);
     const std::string mode = view_.node().attributes.get<std::string>("mode", "constant");
-    Dims done = inside, first = before;   // the part of the output that is written
+    Dims done = inside, first = before;  // the part of the output that is written
     for (size_t a = 0; a < rank; ++a) {
-      if (mode == "constant") pad_constant(a, before, inside, done, first);
-      else pad_copies(a, mode, before, inside, done, first);
+      if (mode == "constant")
+        pad_constant(a, before, inside, done, first);
+      else
+        pad_copies(a, mode, before, inside, done, first);
       done[a] = output().dims[a];
       first[a] = 0;
     }
@@ -193,15 +216,18 @@ class Planner {
 
   void pad_constant(size_t a, const Dims& before, const Dims& inside, Dims done, Dims first) {
     const int64_t after = output().dims[a] - before[a] - inside[a];
-    for (const auto& [start, length] : {std::pair(int64_t{0}, before[a]), std::pair(before[a] + inside[a], after)}) {
+    for (const auto& [start, length] :
+         {std::pair(int64_t{0}, before[a]), std::pair(before[a] + inside[a], after)}) {
       if (length == 0) continue;
       done[a] = length;
       first[a] = start;
-      add(done, view_.has_input(2) ? 2 : Move::kZero, Dims(done.size(), 0), 0, 0, output().strides, offset_of(first));
+      add(done, view_.has_input(2) ? 2 : Move::kZero, Dims(done.size(), 0), 0, 0, output().strides,
+          offset_of(first));
     }
   }
 
-  void pad_copies(size_t a, const std::string& mode, const Dims& before, const Dims& inside, Dims done, Dims first) {
+  void pad_copies(size_t a, const std::string& mode, const Dims& before, const Dims& inside, Dims done,
+                  Dims first) {
     const int64_t length = inside[a];
     if (length == 0 && output().dims[a] > 0) return refuse("nothing to repeat along a padded axis");
     done[a] = 1;

@@ -11,12 +11,12 @@ namespace wootz {
 
 /// One strided copy of a movement operator; offsets in bytes.
 struct Move {
-  static constexpr int kZero = -1;     // from: a zero element
-  static constexpr int kOutput = -2;   // from: the output itself, written by an earlier move
+  static constexpr int kZero = -1;    // from: a zero element
+  static constexpr int kOutput = -2;  // from: the output itself, written by an earlier move
   StridedCopy copy;
-  int from = 0;                        // input of the node
+  int from = 0;  // input of the node
   int64_t from_offset = 0;
-  int to = 0;                          // output of the node
+  int to = 0;  // output of the node
   int64_t to_offset = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// InstanceNormalization, GroupNormalization and BatchNormalization (inference) over [N, C, spatial...], row-major or channels
-// last: statistics of each group of channels, then one scale and offset a channel.
+// InstanceNormalization, GroupNormalization and BatchNormalization (inference) over [N, C, spatial...],
+// row-major or channels last: statistics of each group of channels, then one scale and offset a channel.
 #include <cmath>
 #include <tuple>
 
@@ -15,7 +15,7 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kRows = 512;   // rows that are summed in float32
+constexpr int64_t kRows = 512;  // rows that are summed in float32
 
 void mul_add(const float* a, const float* b, const float* c, float* out, int64_t count) {
   TileArgs args;
@@ -25,13 +25,15 @@ void mul_add(const float* a, const float* b, const float* c, float* out, int64_t
 }
 void subtract(const float* a, const float* b, float* out, int64_t count) {
   TileArgs args;
-  args.in[0] = a, args.in[1] = b, args.stride[0] = args.stride[1] = 1, args.out = out, args.count = static_cast<int>(count);
+  args.in[0] = a, args.in[1] = b, args.stride[0] = args.stride[1] = 1, args.out = out,
+  args.count = static_cast<int>(count);
   tile_functions()[tile_kernel_id(ScalarOp::kSub)](args);
 }
 
 class ChannelNormKernel final : public Kernel {
  public:
-  ChannelNormKernel(const NodeView& view, int threads) : source_(view.source(0)), batch_norm_(view.is("BatchNormalization")), threads_(threads) {
+  ChannelNormKernel(const NodeView& view, int threads)
+      : source_(view.source(0)), batch_norm_(view.is("BatchNormalization")), threads_(threads) {
     const Attributes& a = view.node().attributes;
     epsilon_ = a.get<float>("epsilon", 1e-5f);
     const Dims& dims = view.input(0).dims;
@@ -47,17 +49,20 @@ class ChannelNormKernel final : public Kernel {
   }
 
   size_t workspace_bytes() const override {
-    return static_cast<size_t>(last_ ? kArrays * padded() : 0) * sizeof(float) * static_cast<size_t>(threads_);
+    return static_cast<size_t>(last_ ? kArrays * padded() : 0) * sizeof(float) *
+           static_cast<size_t>(threads_);
   }
 
   void launch(const LaunchArgs& args) noexcept override {
     const float* x = source_.as<float>(args);
     float* y = static_cast<float*>(args.outputs[0]);
-    const double seconds = static_cast<double>(batch_ * channels_ * spatial_) * (batch_norm_ ? 0.2e-9 : 0.5e-9);
+    const double seconds =
+        static_cast<double>(batch_ * channels_ * spatial_) * (batch_norm_ ? 0.2e-9 : 0.5e-9);
     if (!last_) {
       const int64_t size = channels_ / std::max<int64_t>(groups_, 1);
       parallel_ranges(pool_of(args), batch_ * groups_, 1, seconds, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) planes(args, x + i * size * spatial_, y + i * size * spatial_, i % groups_, size);
+        for (int64_t i = begin; i < end; ++i)
+          planes(args, x + i * size * spatial_, y + i * size * spatial_, i % groups_, size);
       });
       return;
     }
@@ -66,12 +71,13 @@ class ChannelNormKernel final : public Kernel {
     const int64_t grain = std::max<int64_t>(1, (16 + size - 1) / size);
     parallel_ranges(pool_of(args), groups_, grain, seconds, [&](int64_t begin, int64_t end, int part) {
       float* work = static_cast<float*>(args.workspace) + kArrays * padded() * part;
-      for (int64_t n = 0; n < batch_; ++n) columns(args, x + n * spatial_ * channels_, y + n * spatial_ * channels_, begin, end, size, work);
+      for (int64_t n = 0; n < batch_; ++n)
+        columns(args, x + n * spatial_ * channels_, y + n * spatial_ * channels_, begin, end, size, work);
     });
   }
 
  private:
-  static constexpr int64_t kArrays = 7;   // five of floats and one of doubles
+  static constexpr int64_t kArrays = 7;  // five of floats and one of doubles
   int64_t padded() const { return (channels_ + 15) / 16 * 16; }
   float parameter(const LaunchArgs& args, size_t which, int64_t channel) const {
     return parameters_[which].as<float>(args)[per_group_ ? channel / (channels_ / groups_) : channel];
@@ -79,7 +85,8 @@ class ChannelNormKernel final : public Kernel {
   /// Mean and 1 / sqrt(variance + epsilon) that BatchNormalization is given.
   std::pair<float, float> given(const LaunchArgs& args, int64_t channel) const {
     const double variance = parameter(args, 3, channel);
-    return {parameter(args, 2, channel), static_cast<float>(1 / std::sqrt(variance + static_cast<double>(epsilon_)))};
+    return {parameter(args, 2, channel),
+            static_cast<float>(1 / std::sqrt(variance + static_cast<double>(epsilon_)))};
   }
 
   /// A group of `size` channels whose planes follow each other.
@@ -102,9 +109,11 @@ class ChannelNormKernel final : public Kernel {
   }
 
   /// Groups [begin, end) of one sample whose channels are fastest.
-  void columns(const LaunchArgs& args, const float* x, float* y, int64_t begin, int64_t end, int64_t size, float* work) const {
+  void columns(const LaunchArgs& args, const float* x, float* y, int64_t begin, int64_t end, int64_t size,
+               float* work) const {
     const int64_t first = begin * size, width = (end - begin) * size;
-    float *mean = work, *scale = work + padded(), *offset = scale + padded(), *sums = offset + padded(), *stage = sums + padded();
+    float *mean = work, *scale = work + padded(), *offset = scale + padded(), *sums = offset + padded(),
+          *stage = sums + padded();
     for (int64_t c = 0; c < width; ++c) {
       mean[c] = 0;
       if (batch_norm_) std::tie(mean[c], scale[c]) = given(args, first + c);
@@ -112,7 +121,9 @@ class ChannelNormKernel final : public Kernel {
     if (!batch_norm_) {
       moments(x + first, width, size, mean, sums, stage, mean, false);
       moments(x + first, width, size, mean, sums, stage, scale, true);
-      for (int64_t c = 0; c < width; ++c) scale[c] = static_cast<float>(1 / std::sqrt(static_cast<double>(scale[c]) + static_cast<double>(epsilon_)));
+      for (int64_t c = 0; c < width; ++c)
+        scale[c] =
+            static_cast<float>(1 / std::sqrt(static_cast<double>(scale[c]) + static_cast<double>(epsilon_)));
     }
     for (int64_t c = 0; c < width; ++c) {
       scale[c] *= parameter(args, 0, first + c);
@@ -125,8 +136,10 @@ class ChannelNormKernel final : public Kernel {
     }
   }
 
-  /// The mean of each channel's group into `result` (every channel of the group gets it), or that of (x - mean)^2.
-  void moments(const float* x, int64_t width, int64_t size, const float* mean, float* sums, float* stage, float* result, bool squares) const {
+  /// The mean of each channel's group into `result` (every channel of the group gets it), or that of (x -
+  /// mean)^2.
+  void moments(const float* x, int64_t width, int64_t size, const float* mean, float* sums, float* stage,
+               float* result, bool squares) const {
     double* totals = reinterpret_cast<double*>(stage + padded());
     std::fill(totals, totals + width, 0.0);
     for (int64_t start = 0; start < spatial_; start += kRows) {
@@ -145,7 +158,8 @@ class ChannelNormKernel final : public Kernel {
     for (int64_t g = 0; g < width; g += size) {
       double sum = 0;
       for (int64_t c = 0; c < size; ++c) sum += totals[g + c];
-      std::fill(result + g, result + g + size, static_cast<float>(sum / static_cast<double>(size * spatial_)));
+      std::fill(result + g, result + g + size,
+                static_cast<float>(sum / static_cast<double>(size * spatial_)));
     }
   }
 
@@ -167,22 +181,27 @@ class ChannelNorm final : public Tactic {
 
   std::optional<std::string> refusal(const Problem& problem) const override {
     const auto view = view_of(problem);
-    if (!view || problem.outputs.size() != 1 || !view->output(0)) return "not one channel norm with one result";
+    if (!view || problem.outputs.size() != 1 || !view->output(0))
+      return "not one channel norm with one result";
     const Attributes& a = view->node().attributes;
     if (a.get<int64_t>("training_mode", 0) != 0) return "training";
     if (a.get<int64_t>("spatial", 1) == 0) return "statistics for every element of a sample";
     const TensorDesc &x = view->input(0), &y = *view->output(0);
     if (x.dims.size() < 2) return "data without channels";
     const bool rows = (x.constant || x.is_row_major()) && y.is_row_major();
-    if (!rows && !(x.is_channels_last() && y.is_channels_last())) return "neither row-major nor channels-last throughout";
+    if (!rows && !(x.is_channels_last() && y.is_channels_last()))
+      return "neither row-major nor channels-last throughout";
     for (size_t i = 0; i < view->input_count(); ++i) {
-      if (view->input(i).dtype != DType::kFloat32) return "an operand of dtype " + std::string(dtype_name(view->input(i).dtype));
-      if (i > 0 && !view->input(i).constant && !view->input(i).is_row_major()) return "parameters that are not dense";
+      if (view->input(i).dtype != DType::kFloat32)
+        return "an operand of dtype " + std::string(dtype_name(view->input(i).dtype));
+      if (i > 0 && !view->input(i).constant && !view->input(i).is_row_major())
+        return "parameters that are not dense";
     }
     return std::nullopt;
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed&) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed&) const override {
     return std::make_unique<ChannelNormKernel>(*view_of(problem), problem.threads);
   }
 };

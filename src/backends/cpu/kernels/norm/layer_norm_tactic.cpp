@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerNormalization and RMSNormalization over trailing axes, with a pointwise tail: mean and variance in two passes over a
-// row in cache.
+// LayerNormalization and RMSNormalization over trailing axes, with a pointwise tail: mean and variance in two
+// passes over a row in cache.
 #include <cmath>
 
 #include "backends/cpu/cpu_stream.h"
@@ -22,7 +22,8 @@ std::vector<bool> trailing_mask(const TailedView& view) {
   return mask;
 }
 
-/// Scale or bias that has one element for each element of a row: its dims are the reduced ones, or nothing but ones before.
+/// Scale or bias that has one element for each element of a row: its dims are the reduced ones, or nothing
+/// but ones before.
 bool is_row_operand(const TensorDesc& desc, const TailedView& view) {
   const std::vector<bool> mask = trailing_mask(view);
   const Dims& dims = view.input(0).dims;
@@ -38,11 +39,17 @@ bool is_row_operand(const TensorDesc& desc, const TailedView& view) {
 class LayerNormKernel final : public Kernel {
  public:
   explicit LayerNormKernel(const TailedView& view)
-      : centered_(view.is("LayerNormalization")), epsilon_(read_attributes<LayerNormalizationAttributes>(view.node().attributes).epsilon),
-        dtype_(view.input(0).dtype), source_(view.source(0)), scale_(view.source(1)), tail_(view), threads_(view.problem().threads) {
+      : centered_(view.is("LayerNormalization")),
+        epsilon_(read_attributes<LayerNormalizationAttributes>(view.node().attributes).epsilon),
+        dtype_(view.input(0).dtype),
+        source_(view.source(0)),
+        scale_(view.source(1)),
+        tail_(view),
+        threads_(view.problem().threads) {
     if (view.has_input(2)) bias_ = view.source(2);
     has_bias_ = view.has_input(2);
-    loops_ = ReductionLoops::to_same(view.input(0).dims, strides_of(view.input(0)), trailing_mask(view), tail_);
+    loops_ = ReductionLoops::to_same(view.input(0).dims, strides_of(view.input(0)), trailing_mask(view),
+                                     tail_, true);
     inner_ = tail_inner(loops_.reduced);
     count_ = loops_.reduced.size();
     const size_t out = loops_.kept.strides.size() - 1;
@@ -59,7 +66,8 @@ class LayerNormKernel final : public Kernel {
     float* work = static_cast<float*>(args.workspace);
     const float* gamma = row_operand(args, scale_, work);
     const float* beta = has_bias_ ? row_operand(args, bias_, work) : nullptr;
-    const double seconds = static_cast<double>(loops_.kept.size() * count_) * (0.3e-9 + tail_.seconds_per_element());
+    const double seconds =
+        static_cast<double>(loops_.kept.size() * count_) * (0.3e-9 + tail_.seconds_per_element());
     parallel_ranges(pool_of(args), loops_.kept.size(), 1, seconds, [&](int64_t begin, int64_t end, int part) {
       float* scratch = work + part * padded();
       loops_.kept.for_each_run(begin, end, [&](const int64_t* offsets, int64_t n) {
@@ -79,10 +87,12 @@ class LayerNormKernel final : public Kernel {
     return work - padded();
   }
 
-  void row(const LaunchArgs& args, const int64_t* offsets, int64_t i, const float* gamma, const float* beta, float* scratch) const {
+  void row(const LaunchArgs& args, const int64_t* offsets, int64_t i, const float* gamma, const float* beta,
+           float* scratch) const {
     const auto bytes = static_cast<int64_t>(dtype_size(dtype_));
     int64_t at[LoopNest::kMaxOperands];
-    for (size_t k = 0; k < loops_.kept.strides.size(); ++k) at[k] = offsets[k] + i * loops_.kept.strides[k].back();
+    for (size_t k = 0; k < loops_.kept.strides.size(); ++k)
+      at[k] = offsets[k] + i * loops_.kept.strides[k].back();
     const char* x = source_.as<char>(args) + at[0] * bytes;
     if (direct_) return line(reinterpret_cast<const float*>(x), gamma, beta, tail_.output(args, at + 1));
     loops_.reduced.for_each_run(0, count_, [&, next = scratch](const int64_t* inner, int64_t n) mutable {
@@ -103,7 +113,9 @@ class LayerNormKernel final : public Kernel {
     const double count = static_cast<double>(count_);
     const auto mean = centered_ ? static_cast<float>(kernels.sum(x, count_) / count) : 0.0f;
     const double variance = kernels.sum_squares(x, count_, mean) / count;
-    kernels.normalize(x, count_, mean, static_cast<float>(1 / std::sqrt(variance + static_cast<double>(epsilon_))), gamma, beta, out);
+    kernels.normalize(x, count_, mean,
+                      static_cast<float>(1 / std::sqrt(variance + static_cast<double>(epsilon_))), gamma,
+                      beta, out);
   }
 
   bool centered_, has_bias_ = false, direct_ = false;
@@ -117,7 +129,9 @@ class LayerNormKernel final : public Kernel {
   int64_t count_ = 0;
 };
 
-std::optional<TailedView> view_of(const Problem& problem) { return TailedView::of(problem, {"LayerNormalization", "RMSNormalization"}); }
+std::optional<TailedView> view_of(const Problem& problem) {
+  return TailedView::of(problem, {"LayerNormalization", "RMSNormalization"});
+}
 
 class LayerNorm final : public Tactic {
  public:
@@ -128,17 +142,20 @@ class LayerNorm final : public Tactic {
     if (!view) return "not one layer norm with a pointwise tail and one result";
     const TensorDesc& x = view->input(0);
     if (lane_kind(x.dtype) != LaneKind::kFloat) return "data of dtype " + std::string(dtype_name(x.dtype));
-    if (x.dims.empty() || x.dims.size() > LoopNest::kMaxDims) return "data without dimensions, or with more than 16";
+    if (x.dims.empty() || x.dims.size() > LoopNest::kMaxDims)
+      return "data without dimensions, or with more than 16";
     if (view->output().dims != x.dims) return "a tail that broadcasts the result";
     for (size_t i = 1; i < 3; ++i) {
       if (!view->has_input(i)) continue;
       if (view->input(i).dtype != x.dtype) return "scale or bias of another dtype than the data";
-      if (!is_row_operand(view->input(i), *view)) return "scale or bias that does not have one element for each element of a row";
+      if (!is_row_operand(view->input(i), *view))
+        return "scale or bias that does not have one element for each element of a row";
     }
     return view->tail_refusal();
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed&) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed&) const override {
     return std::make_unique<LayerNormKernel>(*view_of(problem));
   }
 };

@@ -24,7 +24,8 @@ class ArgExtremeKernel final : public Kernel {
     const size_t axis = axis_of(view);
     count_ = dims[axis], stride_ = strides[axis];
     Dims kept, from, to = view.output(0)->strides;
-    if (view.node().attributes.get<int64_t>("keepdims", 1) != 0) to.erase(to.begin() + static_cast<long>(axis));
+    if (view.node().attributes.get<int64_t>("keepdims", 1) != 0)
+      to.erase(to.begin() + static_cast<long>(axis));
     for (size_t d = 0; d < dims.size(); ++d)
       if (d != axis) kept.push_back(dims[d]), from.push_back(strides[d]);
     nest_ = LoopNest::make(kept, {from, to}, 1);
@@ -33,11 +34,14 @@ class ArgExtremeKernel final : public Kernel {
   void launch(const LaunchArgs& args) noexcept override {
     const float* x = x_.as<float>(args);
     auto* y = static_cast<int64_t*>(args.outputs[0]);
-    parallel_ranges(pool_of(args), nest_.size(), 1, static_cast<double>(nest_.size() * count_) * 0.5e-9, [&](int64_t begin, int64_t end) {
-      nest_.for_each_run(begin, end, [&](const int64_t* at, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) y[at[1] + i * nest_.strides[1].back()] = find(x + at[0] + i * nest_.strides[0].back());
-      });
-    });
+    parallel_ranges(pool_of(args), nest_.size(), 1, static_cast<double>(nest_.size() * count_) * 0.5e-9,
+                    [&](int64_t begin, int64_t end) {
+                      nest_.for_each_run(begin, end, [&](const int64_t* at, int64_t n) {
+                        for (int64_t i = 0; i < n; ++i)
+                          y[at[1] + i * nest_.strides[1].back()] =
+                              find(x + at[0] + i * nest_.strides[0].back());
+                      });
+                    });
   }
 
  private:
@@ -45,7 +49,7 @@ class ArgExtremeKernel final : public Kernel {
     if (stride_ == 1) {
       const float best = max_ ? row_kernels().max(line, count_) : row_kernels().min(line, count_);
       for (int64_t i = 0; i < count_; ++i)
-        if (line[i] == best || line[i] != line[i]) return i;   // the first NaN wins
+        if (line[i] == best || line[i] != line[i]) return i;  // the first NaN wins
       return 0;
     }
     int64_t best = 0;
@@ -72,12 +76,15 @@ class ArgExtreme final : public Tactic {
     if (!view) return "not one ArgMax or ArgMin";
     const TensorDesc& x = view->input(0);
     if (x.dtype != DType::kFloat32) return "data of dtype " + std::string(dtype_name(x.dtype));
-    if (view->node().attributes.get<int64_t>("select_last_index", 0) != 0) return "the last of equal elements is wanted";
-    if (x.dims.empty() || x.dims.size() > LoopNest::kMaxDims || x.size() == 0) return "a scalar, no elements or more than 16 dimensions";
+    if (view->node().attributes.get<int64_t>("select_last_index", 0) != 0)
+      return "the last of equal elements is wanted";
+    if (x.dims.empty() || x.dims.size() > LoopNest::kMaxDims || x.size() == 0)
+      return "a scalar, no elements or more than 16 dimensions";
     return std::nullopt;
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed&) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed&) const override {
     return std::make_unique<ArgExtremeKernel>(*NodeView::of(problem, {"ArgMax", "ArgMin"}));
   }
 };

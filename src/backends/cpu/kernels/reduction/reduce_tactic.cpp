@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Reduce operators with a pointwise tail: along contiguous axes row by row, otherwise whole runs of kept elements at a
-// time.
+// The Reduce operators with a pointwise tail: along contiguous axes row by row, otherwise whole runs of kept
+// elements at a time.
 #include <cmath>
 #include <limits>
 
@@ -45,33 +45,39 @@ std::optional<std::vector<bool>> reduced_mask(const TailedView& view) {
   const bool none = !axes || axes->empty();
   std::vector<bool> mask(rank, none && !a.noop_with_empty_axes);
   if (axes)
-    for (int64_t axis : *axes) mask[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)] = true;
+    for (int64_t axis : *axes)
+      mask[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)] = true;
   return mask;
 }
 
-constexpr int64_t kTile = 256;      // kept elements at a time
-constexpr int64_t kStage = 1024;    // elements that are gathered at a time
-constexpr int64_t kColumnBlock = 512;   // elements that are summed in float32
+constexpr int64_t kTile = 256;         // kept elements at a time
+constexpr int64_t kStage = 1024;       // elements that are gathered at a time
+constexpr int64_t kColumnBlock = 512;  // elements that are summed in float32
 
 class ReduceKernel final : public Kernel {
  public:
   explicit ReduceKernel(const TailedView& view)
       : fold_(fold_of(view.node().op)), dtype_(view.input(0).dtype), source_(view.source(0)), tail_(view) {
     const bool keepdims = view.node().attributes.get<int64_t>("keepdims", 1) != 0;
-    loops_ = ReductionLoops::to_reduced(view.input(0).dims, strides_of(view.input(0)), *reduced_mask(view), keepdims, tail_);
+    loops_ = ReductionLoops::to_reduced(view.input(0).dims, strides_of(view.input(0)), *reduced_mask(view),
+                                        keepdims, tail_);
     inner_ = tail_inner(loops_.kept);
     count_ = loops_.reduced.size();
     const bool simple = fold_ != Fold::kProd && fold_ != Fold::kLogSumExp;
-    columns_ = simple && dtype_ == DType::kFloat32 && loops_.kept.strides[0].back() == 1 && loops_.kept.inner() >= 8 &&
+    columns_ = simple && dtype_ == DType::kFloat32 && loops_.kept.strides[0].back() == 1 &&
+               loops_.kept.inner() >= 8 &&
                !(loops_.reduced.strides[0].back() == 1 && loops_.reduced.inner() >= 32);
   }
 
   void launch(const LaunchArgs& args) noexcept override {
     const char* x = source_.as<char>(args);
-    const double seconds = static_cast<double>(loops_.kept.size()) * (static_cast<double>(count_) * 0.15e-9 + 2e-9);
-    parallel_ranges(pool_of(args), loops_.kept.size(), columns_ ? 16 : 1, seconds, [&](int64_t begin, int64_t end) {
-      loops_.kept.for_each_run(begin, end, [&](const int64_t* offsets, int64_t count) { run(args, x, offsets, count); });
-    });
+    const double seconds =
+        static_cast<double>(loops_.kept.size()) * (static_cast<double>(count_) * 0.15e-9 + 2e-9);
+    parallel_ranges(
+        pool_of(args), loops_.kept.size(), columns_ ? 16 : 1, seconds, [&](int64_t begin, int64_t end) {
+          loops_.kept.for_each_run(
+              begin, end, [&](const int64_t* offsets, int64_t count) { run(args, x, offsets, count); });
+        });
   }
 
  private:
@@ -85,7 +91,8 @@ class ReduceKernel final : public Kernel {
       if (columns_) {
         reduce_columns(reinterpret_cast<const float*>(x) + offset, n, values);
       } else {
-        for (int64_t i = 0; i < n; ++i) values[i] = finish(reduce_row(x, offset + i * loops_.kept.strides[0].back()));
+        for (int64_t i = 0; i < n; ++i)
+          values[i] = finish(reduce_row(x, offset + i * loops_.kept.strides[0].back()));
       }
       tail_.write(args, values, at, inner_.data(), n);
     }
@@ -105,7 +112,8 @@ class ReduceKernel final : public Kernel {
     return max ? std::max(a, b) : std::min(a, b);
   }
 
-  /// Calls f(values, count) over the reduced elements of one kept element, gathered and converted where need be.
+  /// Calls f(values, count) over the reduced elements of one kept element, gathered and converted where need
+  /// be.
   template <class F>
   void for_each_row(const char* x, int64_t offset, F&& f) const {
     const auto bytes = static_cast<int64_t>(dtype_size(dtype_));
@@ -127,7 +135,9 @@ class ReduceKernel final : public Kernel {
     double acc = start();
     if (fold_ == Fold::kLogSumExp) {
       float top = -HUGE_VALF;
-      for_each_row(x, offset, [&](const float* v, int64_t n) { top = static_cast<float>(join_extreme(top, row.max(v, n), true)); });
+      for_each_row(x, offset, [&](const float* v, int64_t n) {
+        top = static_cast<float>(join_extreme(top, row.max(v, n), true));
+      });
       if (std::isinf(top) || std::isnan(top)) return top;
       for_each_row(x, offset, [&](const float* v, int64_t n) { acc += row.exp_sum(v, n, top, nullptr); });
       return std::log(acc) + top;
@@ -136,7 +146,9 @@ class ReduceKernel final : public Kernel {
       switch (fold_) {
         case Fold::kMax: acc = join_extreme(acc, row.max(v, n), true); break;
         case Fold::kMin: acc = join_extreme(acc, row.min(v, n), false); break;
-        case Fold::kProd: for (int64_t i = 0; i < n; ++i) acc *= v[i]; break;
+        case Fold::kProd:
+          for (int64_t i = 0; i < n; ++i) acc *= v[i];
+          break;
         case Fold::kL1: acc += row.sum_abs(v, n); break;
         case Fold::kL2:
         case Fold::kSumSquare: acc += row.sum_squares(v, n, 0); break;
@@ -158,7 +170,8 @@ class ReduceKernel final : public Kernel {
     const RowKernels& row = row_kernels();
     if (fold_ == Fold::kMax || fold_ == Fold::kMin) {
       std::fill(values, values + n, static_cast<float>(start()));
-      for_each_element(x, [&](const float* p) { (fold_ == Fold::kMax ? row.max_into : row.min_into)(p, n, values); });
+      for_each_element(
+          x, [&](const float* p) { (fold_ == Fold::kMax ? row.max_into : row.min_into)(p, n, values); });
       return;
     }
     double totals[kTile] = {};
@@ -211,8 +224,9 @@ class ReduceKernel final : public Kernel {
 };
 
 std::optional<TailedView> view_of(const Problem& problem) {
-  return TailedView::of(problem, {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
-                                  "ReduceLogSumExp", "ReduceSumSquare", "GlobalAveragePool", "GlobalMaxPool"});
+  return TailedView::of(
+      problem, {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+                "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare", "GlobalAveragePool", "GlobalMaxPool"});
 }
 
 class Reduce final : public Tactic {
@@ -222,13 +236,15 @@ class Reduce final : public Tactic {
   std::optional<std::string> refusal(const Problem& problem) const override {
     const auto view = view_of(problem);
     if (!view) return "not one reduction with a pointwise tail";
-    if (lane_kind(view->input(0).dtype) != LaneKind::kFloat) return "data of dtype " + std::string(dtype_name(view->input(0).dtype));
+    if (lane_kind(view->input(0).dtype) != LaneKind::kFloat)
+      return "data of dtype " + std::string(dtype_name(view->input(0).dtype));
     if (view->input(0).dims.size() > LoopNest::kMaxDims) return "more than 16 dimensions";
     if (!reduced_mask(*view)) return "axes that only the run tells";
     return view->tail_refusal();
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed&) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed&) const override {
     return std::make_unique<ReduceKernel>(*view_of(problem));
   }
 };

@@ -5,7 +5,8 @@ namespace wootz {
 namespace {
 
 /// The dims where mask is `wanted`, of each array.
-LoopNest nest_of(const Dims& dims, const std::vector<Dims>& strides, const std::vector<bool>& mask, bool wanted, size_t leading) {
+LoopNest nest_of(const Dims& dims, const std::vector<Dims>& strides, const std::vector<bool>& mask,
+                 bool wanted, size_t leading) {
   Dims part;
   std::vector<Dims> parts(strides.size());
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -18,7 +19,8 @@ LoopNest nest_of(const Dims& dims, const std::vector<Dims>& strides, const std::
 
 }  // namespace
 
-ReductionLoops ReductionLoops::to_reduced(const Dims& dims, const Dims& strides, const std::vector<bool>& mask, bool keepdims,
+ReductionLoops ReductionLoops::to_reduced(const Dims& dims, const Dims& strides,
+                                          const std::vector<bool>& mask, bool keepdims,
                                           const TailWriter& tail) {
   std::vector<Dims> arrays = {strides};
   for (const Dims& own : tail.strides()) {
@@ -32,10 +34,19 @@ ReductionLoops ReductionLoops::to_reduced(const Dims& dims, const Dims& strides,
   return {nest_of(dims, arrays, mask, false, arrays.size() - 1), nest_of(dims, {strides}, mask, true, 0)};
 }
 
-ReductionLoops ReductionLoops::to_same(const Dims& dims, const Dims& strides, const std::vector<bool>& mask, const TailWriter& tail) {
+ReductionLoops ReductionLoops::to_same(const Dims& dims, const Dims& strides, const std::vector<bool>& mask,
+                                       const TailWriter& tail, bool logical_order) {
   std::vector<Dims> arrays = {strides};
   for (const Dims& own : tail.strides()) arrays.push_back(own);
-  return {nest_of(dims, arrays, mask, false, arrays.size() - 1), nest_of(dims, arrays, mask, true, 0)};
+  ReductionLoops loops{nest_of(dims, arrays, mask, false, arrays.size() - 1), {}};
+  if (!logical_order) {
+    loops.reduced = nest_of(dims, arrays, mask, true, 0);
+    return loops;
+  }
+  arrays.push_back(contiguous_strides(dims));
+  loops.reduced = nest_of(dims, arrays, mask, true, arrays.size() - 1);
+  loops.reduced.strides.pop_back();
+  return loops;
 }
 
 std::vector<int64_t> tail_inner(const LoopNest& nest) {

@@ -19,12 +19,13 @@ using V = hn::Vec<F>;
 
 /// One register tile: kRows rows of kVectors vectors.
 template <int kRows, int kVectors>
-HWY_INLINE HWY_ATTR void tile(int64_t k, const float* a, int64_t a_row, const float* b, int64_t b_row, float* c, int64_t c_row,
-                              bool accumulate) {
+HWY_INLINE HWY_ATTR void tile(int64_t k, const float* a, int64_t a_row, const float* b, int64_t b_row,
+                              float* c, int64_t c_row, bool accumulate) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(F()));
   V sum[kRows][kVectors];
   for (int r = 0; r < kRows; ++r)
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = accumulate ? hn::LoadU(F(), c + r * c_row + v * kLanes) : hn::Zero(F());
+    for (int v = 0; v < kVectors; ++v)
+      sum[r][v] = accumulate ? hn::LoadU(F(), c + r * c_row + v * kLanes) : hn::Zero(F());
   for (int64_t i = 0; i < k; ++i) {
     V x[kVectors];
     for (int v = 0; v < kVectors; ++v) x[v] = hn::LoadU(F(), b + i * b_row + v * kLanes);
@@ -38,8 +39,8 @@ HWY_INLINE HWY_ATTR void tile(int64_t k, const float* a, int64_t a_row, const fl
 }
 
 template <int kRows>
-HWY_INLINE HWY_ATTR void rows(int64_t n, int64_t k, const float* a, int64_t a_row, const float* b, int64_t b_row, float* c,
-                              int64_t c_row, bool accumulate) {
+HWY_INLINE HWY_ATTR void rows(int64_t n, int64_t k, const float* a, int64_t a_row, const float* b,
+                              int64_t b_row, float* c, int64_t c_row, bool accumulate) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(F()));
   constexpr int kVectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
   int64_t j = 0;
@@ -54,8 +55,8 @@ HWY_INLINE HWY_ATTR void rows(int64_t n, int64_t k, const float* a, int64_t a_ro
     }
 }
 
-HWY_ATTR void product(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_row, const float* b, int64_t b_row, float* c,
-                      int64_t c_row, bool accumulate) {
+HWY_ATTR void product(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_row, const float* b,
+                      int64_t b_row, float* c, int64_t c_row, bool accumulate) {
   int64_t i = 0;
   for (; i + 4 <= m; i += 4) rows<4>(n, k, a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, accumulate);
   for (; i < m; ++i) rows<1>(n, k, a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, accumulate);
@@ -69,8 +70,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace wootz {
 
-void block_product(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_row, const float* b, int64_t b_row, float* c,
-                   int64_t c_row, bool accumulate) {
+void block_product(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_row, const float* b,
+                   int64_t b_row, float* c, int64_t c_row, bool accumulate) {
   WOOTZ_FOR_TARGET(vector_target(), product)(m, n, k, a, a_row, b, b_row, c, c_row, accumulate);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GRU, reset before or after the linear map: as the LSTM, with a second product for the candidate where the reset state is
-// multiplied.
+// GRU, reset before or after the linear map: as the LSTM, with a second product for the candidate where the
+// reset state is multiplied.
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/rnn/block_product.h"
@@ -11,12 +11,13 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kGates = 3;   // update, reset, hidden
+constexpr int64_t kGates = 3;  // update, reset, hidden
 
 class GruKernel final : public Kernel {
  public:
   GruKernel(const NodeView& view, const Packed& packed, int threads)
-      : recurrence_(view, kGates, packed, threads), linear_first_(view.node().attributes.get<int64_t>("linear_before_reset", 0) != 0) {}
+      : recurrence_(view, kGates, packed, threads),
+        linear_first_(view.node().attributes.get<int64_t>("linear_before_reset", 0) != 0) {}
   size_t workspace_bytes() const override { return recurrence_.workspace_bytes(); }
 
   void launch(const LaunchArgs& args) noexcept override {
@@ -33,9 +34,12 @@ class GruKernel final : public Kernel {
     parallel_ranges(*state.pool, recurrence_.width(), 16, recurrence_.step_seconds() / 2, f);
   }
 
-  void product(Recurrence::State& state, const float* h, int64_t gate, int64_t begin, int64_t n, float* out, int64_t out_row, bool add) const {
-    const float* weights = recurrence_.recurrent_weights(state.direction) + gate * recurrence_.width() + begin;
-    block_product(recurrence_.batch(), n, recurrence_.hidden(), h, recurrence_.width(), weights, recurrence_.row(), out, out_row, add);
+  void product(Recurrence::State& state, const float* h, int64_t gate, int64_t begin, int64_t n, float* out,
+               int64_t out_row, bool add) const {
+    const float* weights =
+        recurrence_.recurrent_weights(state.direction) + gate * recurrence_.width() + begin;
+    block_product(recurrence_.batch(), n, recurrence_.hidden(), h, recurrence_.width(), weights,
+                  recurrence_.row(), out, out_row, add);
   }
 
   /// Update and reset gates; scratch gets reset * h.
@@ -51,7 +55,8 @@ class GruKernel final : public Kernel {
       }
     }
     for (int64_t b = 0; b < recurrence_.batch(); ++b)
-      gate_tile(ScalarOp::kMul, state.gates + b * row + width + begin, state.h + b * width + begin, nullptr, state.scratch + b * width + begin, n);
+      gate_tile(ScalarOp::kMul, state.gates + b * row + width + begin, state.h + b * width + begin, nullptr,
+                state.scratch + b * width + begin, n);
   }
 
   void candidate(Recurrence::State& state, int64_t begin, int64_t end) const {
@@ -84,8 +89,11 @@ class Gru final : public Tactic {
     if (!view) return "not one GRU";
     return recurrence_refusal(*view, kGates, {"Sigmoid", "Tanh"});
   }
-  Packed pack(const Problem& problem, const TacticConfig&) const override { return pack_recurrence(*NodeView::of(problem, {"GRU"}), kGates); }
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed& packed) const override {
+  Packed pack(const Problem& problem, const TacticConfig&) const override {
+    return pack_recurrence(*NodeView::of(problem, {"GRU"}), kGates);
+  }
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed& packed) const override {
     return std::make_unique<GruKernel>(*NodeView::of(problem, {"GRU"}), packed, problem.threads);
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM: the inputs' part of the gates as products over several steps, the state's part step by step with the gates' formulas
-// behind it. Threads share the hidden units, or take a direction each.
+// LSTM: the inputs' part of the gates as products over several steps, the state's part step by step with the
+// gates' formulas behind it. Threads share the hidden units, or take a direction each.
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/rnn/block_product.h"
@@ -11,11 +11,12 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kGates = 4;   // input, output, forget, cell
+constexpr int64_t kGates = 4;  // input, output, forget, cell
 
 class LstmKernel final : public Kernel {
  public:
-  LstmKernel(const NodeView& view, const Packed& packed, int threads) : recurrence_(view, kGates, packed, threads) {}
+  LstmKernel(const NodeView& view, const Packed& packed, int threads)
+      : recurrence_(view, kGates, packed, threads) {}
   size_t workspace_bytes() const override { return recurrence_.workspace_bytes(); }
 
   void launch(const LaunchArgs& args) noexcept override {
@@ -32,8 +33,8 @@ class LstmKernel final : public Kernel {
     const int64_t width = recurrence_.width(), row = recurrence_.row(), n = end - begin;
     const float* weights = recurrence_.recurrent_weights(state.direction);
     for (int64_t g = 0; g < kGates; ++g)
-      block_product(recurrence_.batch(), n, recurrence_.hidden(), state.h, width, weights + g * width + begin, row,
-                    state.gates + g * width + begin, row, true);
+      block_product(recurrence_.batch(), n, recurrence_.hidden(), state.h, width, weights + g * width + begin,
+                    row, state.gates + g * width + begin, row, true);
     const float* bias = recurrence_.state_bias(state.direction);
     for (int64_t b = 0; b < recurrence_.batch(); ++b) {
       float* gate[kGates];
@@ -63,8 +64,11 @@ class Lstm final : public Tactic {
     if (view->node().attributes.get<int64_t>("input_forget", 0) != 0) return "coupled input and forget gates";
     return recurrence_refusal(*view, kGates, {"Sigmoid", "Tanh", "Tanh"});
   }
-  Packed pack(const Problem& problem, const TacticConfig&) const override { return pack_recurrence(*NodeView::of(problem, {"LSTM"}), kGates); }
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed& packed) const override {
+  Packed pack(const Problem& problem, const TacticConfig&) const override {
+    return pack_recurrence(*NodeView::of(problem, {"LSTM"}), kGates);
+  }
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed& packed) const override {
     return std::make_unique<LstmKernel>(*NodeView::of(problem, {"LSTM"}), packed, problem.threads);
   }
 };

@@ -12,50 +12,59 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kSteps = 16;   // whose input projections are made at once
+constexpr int64_t kSteps = 16;  // whose input projections are made at once
 
 int64_t whole_vectors(int64_t n) { return (n + 15) / 16 * 16; }
 
 std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
 }  // namespace
 
-std::optional<std::string> recurrence_refusal(const NodeView& view, int64_t gates, const std::vector<std::string>& activations) {
+std::optional<std::string> recurrence_refusal(const NodeView& view, int64_t gates,
+                                              const std::vector<std::string>& activations) {
   const auto a = read_attributes<RecurrentAttributes>(view.node().attributes);
   if (a.clip) return "gates are clipped";
   if (a.layout != 0) return "layout 1";
   for (size_t i = 0; i < a.activations.size(); ++i)
-    if (lower_case(a.activations[i]) != lower_case(activations[i % activations.size()])) return "activations other than the default ones";
+    if (lower_case(a.activations[i]) != lower_case(activations[i % activations.size()]))
+      return "activations other than the default ones";
   if (view.has_input(4)) return "sequences of several lengths";
   if (view.has_input(7)) return "peepholes";
   for (size_t i = 0; i < view.input_count(); ++i) {
     if (!view.has_input(i)) continue;
-    if (view.input(i).dtype != DType::kFloat32) return "an operand of dtype " + std::string(dtype_name(view.input(i).dtype));
+    if (view.input(i).dtype != DType::kFloat32)
+      return "an operand of dtype " + std::string(dtype_name(view.input(i).dtype));
     if (i > 0 && i < 4 && !view.input(i).constant) return "weights that are not constants";
-    if (strides_of(view.input(i)).back() != 1 && view.input(i).dims.back() != 1) return "an operand whose last dimension is not contiguous";
+    if (strides_of(view.input(i)).back() != 1 && view.input(i).dims.back() != 1)
+      return "an operand whose last dimension is not contiguous";
   }
   for (size_t i = 0; i < view.output_count(); ++i)
-    if (view.output(i) && view.output(i)->strides.back() != 1 && view.output(i)->dims.back() != 1) return "a result whose last dimension is not contiguous";
-  if (view.input(1).dims[1] != gates * view.input(2).dims[2]) return "weights of another size than the gates need";
+    if (view.output(i) && view.output(i)->strides.back() != 1 && view.output(i)->dims.back() != 1)
+      return "a result whose last dimension is not contiguous";
+  if (view.input(1).dims[1] != gates * view.input(2).dims[2])
+    return "weights of another size than the gates need";
   return std::nullopt;
 }
 
 Packed pack_recurrence(const NodeView& view, int64_t gates) {
   const Tensor &w = *view.input(1).constant, &r = *view.input(2).constant;
-  const int64_t directions = w.dims()[0], inputs = w.dims()[2], hidden = r.dims()[2], width = whole_vectors(hidden), row = gates * width;
+  const int64_t directions = w.dims()[0], inputs = w.dims()[2], hidden = r.dims()[2],
+                width = whole_vectors(hidden), row = gates * width;
   const auto turn = [&](const Tensor& from, int64_t depth) {
     Tensor to = Tensor::zeros(DType::kFloat32, {directions, depth, row});
     for (int64_t d = 0; d < directions; ++d)
       for (int64_t g = 0; g < gates; ++g)
         for (int64_t j = 0; j < hidden; ++j)
           for (int64_t k = 0; k < depth; ++k)
-            to.as<float>()[(d * depth + k) * row + g * width + j] = from.as<float>()[((d * gates + g) * hidden + j) * depth + k];
+            to.as<float>()[(d * depth + k) * row + g * width + j] =
+                from.as<float>()[((d * gates + g) * hidden + j) * depth + k];
     return to;
   };
-  const auto bias = [&](int64_t which) {   // 0: of the input, 1: of the state
+  const auto bias = [&](int64_t which) {  // 0: of the input, 1: of the state
     Tensor to = Tensor::zeros(DType::kFloat32, {directions, row});
     if (!view.has_input(3)) return to;
     const float* from = view.input(3).constant->as<float>();
@@ -68,7 +77,8 @@ Packed pack_recurrence(const NodeView& view, int64_t gates) {
   return {turn(w, inputs), turn(r, hidden), bias(0), bias(1)};
 }
 
-Recurrence::Recurrence(const NodeView& view, int64_t gates, const Packed& packed, int) : packed_(packed), input_(view.source(0)), gates_(gates) {
+Recurrence::Recurrence(const NodeView& view, int64_t gates, const Packed& packed, int)
+    : packed_(packed), input_(view.source(0)), gates_(gates) {
   const TensorDesc& x = view.input(0);
   sequence_ = x.dims[0], batch_ = x.dims[1], size_ = x.dims[2];
   hidden_ = view.input(2).dims[2], width_ = whole_vectors(hidden_), directions_ = view.input(2).dims[0];
@@ -91,7 +101,8 @@ Recurrence::Recurrence(const NodeView& view, int64_t gates, const Packed& packed
 
 int64_t Recurrence::direction_floats() const { return batch_ * (kSteps * row() + 4 * width_); }
 
-void Recurrence::run_directions(const LaunchArgs& args, ThreadPool& pool, StepFunction step, const void* context) const {
+void Recurrence::run_directions(const LaunchArgs& args, ThreadPool& pool, StepFunction step,
+                                const void* context) const {
   if (directions_ == 2 && pool.threads() > 1) {
     const double seconds = static_cast<double>(sequence_) * step_seconds() * 2;
     return parallel_ranges(pool, 2, 1, seconds, [&](int64_t begin, int64_t end) {
@@ -101,7 +112,8 @@ void Recurrence::run_directions(const LaunchArgs& args, ThreadPool& pool, StepFu
   for (int64_t d = 0; d < directions_; ++d) run_direction(args, d, &pool, step, context);
 }
 
-void Recurrence::run_direction(const LaunchArgs& args, int64_t direction, ThreadPool* pool, StepFunction step, const void* context) const {
+void Recurrence::run_direction(const LaunchArgs& args, int64_t direction, ThreadPool* pool, StepFunction step,
+                               const void* context) const {
   float* gates = static_cast<float*>(args.workspace) + direction * direction_floats();
   State state;
   state.direction = direction;
@@ -119,24 +131,32 @@ void Recurrence::run_direction(const LaunchArgs& args, int64_t direction, Thread
     step(context, state);
     std::swap(state.h, state.next_h);
     if (outputs_[0] < 0) continue;
-    float* y = static_cast<float*>(args.outputs[outputs_[0]]) + time_of(direction, s) * output_strides_[0] + direction * output_strides_[1];
-    for (int64_t b = 0; b < batch_; ++b) std::memcpy(y + b * output_strides_[2], state.h + b * width_, static_cast<size_t>(hidden_) * sizeof(float));
+    float* y = static_cast<float*>(args.outputs[outputs_[0]]) + time_of(direction, s) * output_strides_[0] +
+               direction * output_strides_[1];
+    for (int64_t b = 0; b < batch_; ++b)
+      std::memcpy(y + b * output_strides_[2], state.h + b * width_,
+                  static_cast<size_t>(hidden_) * sizeof(float));
   }
   store_state(args, 1, direction, state.h);
   store_state(args, 2, direction, state.cell);
 }
 
 /// gates[step][batch][row] = bias + x W for steps [first, first + steps).
-void Recurrence::project(const LaunchArgs& args, int64_t direction, int64_t first, int64_t steps, float* gates, ThreadPool* pool) const {
+void Recurrence::project(const LaunchArgs& args, int64_t direction, int64_t first, int64_t steps,
+                         float* gates, ThreadPool* pool) const {
   const float* x = input_.as<float>(args);
   const float* w = packed_[0].as<float>() + direction * size_ * row();
   const float* bias = packed_[2].as<float>() + direction * row();
   const auto rows = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) std::memcpy(gates + i * row(), bias, static_cast<size_t>(row()) * sizeof(float));
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(gates + i * row(), bias, static_cast<size_t>(row()) * sizeof(float));
     // Neighbouring rows of x that are equally far apart go into one product.
     int64_t i = begin;
     while (i < end) {
-      const auto at = [&](int64_t r) { return x + time_of(direction, first + r / batch_) * input_strides_[0] + r % batch_ * input_strides_[1]; };
+      const auto at = [&](int64_t r) {
+        return x + time_of(direction, first + r / batch_) * input_strides_[0] +
+               r % batch_ * input_strides_[1];
+      };
       const int64_t distance = i + 1 < end ? at(i + 1) - at(i) : size_;
       int64_t n = 1;
       while (i + n < end && at(i + n) - at(i + n - 1) == distance) ++n;
@@ -153,15 +173,18 @@ void Recurrence::load_state(const LaunchArgs& args, size_t input, int64_t direct
   if (!has_initial_[input]) return;
   const Dims& strides = state_strides_[input];
   for (int64_t b = 0; b < batch_; ++b)
-    std::memcpy(state + b * width_, initial_[input].as<float>(args) + direction * strides[0] + b * strides[1], static_cast<size_t>(hidden_) * sizeof(float));
+    std::memcpy(state + b * width_, initial_[input].as<float>(args) + direction * strides[0] + b * strides[1],
+                static_cast<size_t>(hidden_) * sizeof(float));
 }
 
-void Recurrence::store_state(const LaunchArgs& args, size_t output, int64_t direction, const float* state) const {
+void Recurrence::store_state(const LaunchArgs& args, size_t output, int64_t direction,
+                             const float* state) const {
   if (outputs_[output] < 0) return;
   const Dims& strides = state_strides_[output + 1];
   float* to = static_cast<float*>(args.outputs[outputs_[output]]);
   for (int64_t b = 0; b < batch_; ++b)
-    std::memcpy(to + direction * strides[0] + b * strides[1], state + b * width_, static_cast<size_t>(hidden_) * sizeof(float));
+    std::memcpy(to + direction * strides[0] + b * strides[1], state + b * width_,
+                static_cast<size_t>(hidden_) * sizeof(float));
 }
 
 }  // namespace wootz

@@ -11,10 +11,12 @@
 namespace wootz {
 
 /// Why a recurrent node has no kernel here; `gates` gates, default activations by name.
-std::optional<std::string> recurrence_refusal(const NodeView& view, int64_t gates, const std::vector<std::string>& activations);
+std::optional<std::string> recurrence_refusal(const NodeView& view, int64_t gates,
+                                              const std::vector<std::string>& activations);
 
-/// Weights turned round, so that products run along the gates: W [direction][input][gates * width], R [direction][hidden]
-/// [gates * width], input and state bias [direction][gates * width]; width is hidden rounded up to whole vectors.
+/// Weights turned round, so that products run along the gates: W [direction][input][gates * width], R
+/// [direction][hidden] [gates * width], input and state bias [direction][gates * width]; width is hidden
+/// rounded up to whole vectors.
 Packed pack_recurrence(const NodeView& view, int64_t gates);
 
 class Recurrence {
@@ -25,24 +27,33 @@ class Recurrence {
   int64_t batch() const { return batch_; }
   int64_t width() const { return width_; }
   int64_t gates() const { return gates_; }
-  int64_t row() const { return gates_ * width_; }   // floats of all gates
+  int64_t row() const { return gates_ * width_; }  // floats of all gates
   int64_t direction_floats() const;
-  size_t workspace_bytes() const { return static_cast<size_t>(directions_ * direction_floats()) * sizeof(float); }
+  size_t workspace_bytes() const {
+    return static_cast<size_t>(directions_ * direction_floats()) * sizeof(float);
+  }
 
   /// The state of one direction while it runs.
   struct State {
     int64_t direction = 0;
-    float* gates = nullptr;      // [batch][row]: the inputs' part of this step; kernels add the state's part
-    float *h = nullptr, *next_h = nullptr, *cell = nullptr, *scratch = nullptr;   // [batch][width]
-    ThreadPool* pool = nullptr;  // null: run on this thread
+    float* gates = nullptr;  // [batch][row]: the inputs' part of this step; kernels add the state's part
+    float *h = nullptr, *next_h = nullptr, *cell = nullptr, *scratch = nullptr;  // [batch][width]
+    ThreadPool* pool = nullptr;                                                  // null: run on this thread
   };
   /// Runs every direction; step(State&) makes next_h (and cell) from gates and h.
   template <class Step>
   void run(const LaunchArgs& args, ThreadPool& pool, Step&& step) const {
-    run_directions(args, pool, [](const void* context, State& state) { (*static_cast<const std::remove_reference_t<Step>*>(context))(state); }, &step);
+    run_directions(
+        args, pool,
+        [](const void* context, State& state) {
+          (*static_cast<const std::remove_reference_t<Step>*>(context))(state);
+        },
+        &step);
   }
 
-  const float* recurrent_weights(int64_t direction) const { return packed_[1].as<float>() + direction * hidden_ * row(); }
+  const float* recurrent_weights(int64_t direction) const {
+    return packed_[1].as<float>() + direction * hidden_ * row();
+  }
   const float* state_bias(int64_t direction) const { return packed_[3].as<float>() + direction * row(); }
   /// Work of one step's product with the state, in seconds, for deciding on forks.
   double step_seconds() const { return static_cast<double>(batch_ * hidden_ * row()) * 0.03e-9; }
@@ -50,19 +61,23 @@ class Recurrence {
  private:
   using StepFunction = void (*)(const void* context, State& state);
   void run_directions(const LaunchArgs& args, ThreadPool& pool, StepFunction step, const void* context) const;
-  void run_direction(const LaunchArgs& args, int64_t direction, ThreadPool* pool, StepFunction step, const void* context) const;
-  void project(const LaunchArgs& args, int64_t direction, int64_t first, int64_t steps, float* gates, ThreadPool* pool) const;
+  void run_direction(const LaunchArgs& args, int64_t direction, ThreadPool* pool, StepFunction step,
+                     const void* context) const;
+  void project(const LaunchArgs& args, int64_t direction, int64_t first, int64_t steps, float* gates,
+               ThreadPool* pool) const;
   void load_state(const LaunchArgs& args, size_t input, int64_t direction, float* state) const;
   void store_state(const LaunchArgs& args, size_t output, int64_t direction, const float* state) const;
-  int64_t time_of(int64_t direction, int64_t step) const { return reverse_[direction] ? sequence_ - 1 - step : step; }
+  int64_t time_of(int64_t direction, int64_t step) const {
+    return reverse_[direction] ? sequence_ - 1 - step : step;
+  }
 
   Packed packed_;
   OperandSource input_, initial_[2];
   bool has_initial_[2] = {};
   int outputs_[3] = {-1, -1, -1};
-  Dims input_strides_;                          // sequence, batch
-  Dims output_strides_;                         // of Y: sequence, direction, batch
-  Dims state_strides_[4];                       // direction, batch of initial h and c, last h and c
+  Dims input_strides_;     // sequence, batch
+  Dims output_strides_;    // of Y: sequence, direction, batch
+  Dims state_strides_[4];  // direction, batch of initial h and c, last h and c
   bool reverse_[2] = {};
   int64_t sequence_ = 0, batch_ = 0, size_ = 0, hidden_ = 0, width_ = 0, gates_ = 0, directions_ = 1;
 };

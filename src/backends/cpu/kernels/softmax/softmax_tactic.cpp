@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax and LogSoftmax along any axis with a pointwise tail: rows in cache; neighbouring rows side by side where the axis
-// is not the fastest one.
+// Softmax and LogSoftmax along any axis with a pointwise tail: rows in cache; neighbouring rows side by side
+// where the axis is not the fastest one.
 #include <cmath>
 
 #include "backends/cpu/cpu_stream.h"
@@ -15,7 +15,7 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kColumns = 128;   // rows side by side
+constexpr int64_t kColumns = 128;  // rows side by side
 
 std::vector<bool> softmax_mask(const TailedView& view) {
   const auto a = read_attributes<SoftmaxAttributes>(view.node().attributes);
@@ -36,17 +36,22 @@ void tile(ScalarOp op, const float* a, int a_stride, const float* b, float* out,
 class SoftmaxKernel final : public Kernel {
  public:
   explicit SoftmaxKernel(const TailedView& view)
-      : log_(view.is("LogSoftmax")), dtype_(view.input(0).dtype), source_(view.source(0)), tail_(view),
+      : log_(view.is("LogSoftmax")),
+        dtype_(view.input(0).dtype),
+        source_(view.source(0)),
+        tail_(view),
         threads_(view.problem().threads) {
-    loops_ = ReductionLoops::to_same(view.input(0).dims, strides_of(view.input(0)), softmax_mask(view), tail_);
+    loops_ =
+        ReductionLoops::to_same(view.input(0).dims, strides_of(view.input(0)), softmax_mask(view), tail_);
     inner_ = tail_inner(loops_.reduced);
     count_ = loops_.reduced.size();
     const size_t out = loops_.kept.strides.size() - 1;
     const bool plain = tail_.is_plain() && dtype_ == DType::kFloat32;
     const bool one_run = loops_.reduced.dims.size() == 1;
-    in_place_rows_ = plain && one_run && loops_.reduced.strides[0].back() == 1 && loops_.reduced.strides[out].back() == 1;
-    columns_ = plain && !in_place_rows_ && loops_.kept.strides[0].back() == 1 && loops_.kept.strides[out].back() == 1 &&
-               loops_.kept.inner() >= 4;
+    in_place_rows_ =
+        plain && one_run && loops_.reduced.strides[0].back() == 1 && loops_.reduced.strides[out].back() == 1;
+    columns_ = plain && !in_place_rows_ && loops_.kept.strides[0].back() == 1 &&
+               loops_.kept.strides[out].back() == 1 && loops_.kept.inner() >= 4;
   }
 
   size_t workspace_bytes() const override {
@@ -58,20 +63,23 @@ class SoftmaxKernel final : public Kernel {
     const char* x = source_.as<char>(args);
     const int64_t rows = loops_.kept.size();
     const double seconds = static_cast<double>(rows * count_) * (0.5e-9 + tail_.seconds_per_element());
-    parallel_ranges(pool_of(args), rows, columns_ ? 16 : 1, seconds, [&](int64_t begin, int64_t end, int part) {
-      float* scratch = static_cast<float*>(args.workspace) + (count_ + 15) / 16 * 16 * part;
-      loops_.kept.for_each_run(begin, end, [&](const int64_t* offsets, int64_t n) {
-        if (columns_) return side_by_side(args, reinterpret_cast<const float*>(x), offsets, n);
-        for (int64_t i = 0; i < n; ++i) row(args, x, offsets, i, scratch);
-      });
-    });
+    parallel_ranges(pool_of(args), rows, columns_ ? 16 : 1, seconds,
+                    [&](int64_t begin, int64_t end, int part) {
+                      float* scratch = static_cast<float*>(args.workspace) + (count_ + 15) / 16 * 16 * part;
+                      loops_.kept.for_each_run(begin, end, [&](const int64_t* offsets, int64_t n) {
+                        if (columns_)
+                          return side_by_side(args, reinterpret_cast<const float*>(x), offsets, n);
+                        for (int64_t i = 0; i < n; ++i) row(args, x, offsets, i, scratch);
+                      });
+                    });
   }
 
  private:
   void row(const LaunchArgs& args, const char* x, const int64_t* offsets, int64_t i, float* scratch) const {
     const auto bytes = static_cast<int64_t>(dtype_size(dtype_));
     int64_t at[LoopNest::kMaxOperands];
-    for (size_t k = 0; k < loops_.kept.strides.size(); ++k) at[k] = offsets[k] + i * loops_.kept.strides[k].back();
+    for (size_t k = 0; k < loops_.kept.strides.size(); ++k)
+      at[k] = offsets[k] + i * loops_.kept.strides[k].back();
     if (in_place_rows_) return line(reinterpret_cast<const float*>(x) + at[0], tail_.output(args, at + 1));
     loops_.reduced.for_each_run(0, count_, [&, next = scratch](const int64_t* inner, int64_t n) mutable {
       load_lanes(dtype_, x + (at[0] + inner[0]) * bytes, loops_.reduced.strides[0].back(), n, next);
@@ -130,7 +138,8 @@ class SoftmaxKernel final : public Kernel {
   template <class F>
   void each(const float* from, float* to, F&& f) const {
     const size_t out = loops_.reduced.strides.size() - 1;
-    const int64_t from_stride = loops_.reduced.strides[0].back(), to_stride = loops_.reduced.strides[out].back();
+    const int64_t from_stride = loops_.reduced.strides[0].back(),
+                  to_stride = loops_.reduced.strides[out].back();
     loops_.reduced.for_each_run(0, count_, [&](const int64_t* at, int64_t n) {
       for (int64_t i = 0; i < n; ++i) f(from + at[0] + i * from_stride, to + at[out] + i * to_stride);
     });
@@ -147,7 +156,9 @@ class SoftmaxKernel final : public Kernel {
   bool in_place_rows_ = false, columns_ = false;
 };
 
-std::optional<TailedView> view_of(const Problem& problem) { return TailedView::of(problem, {"Softmax", "LogSoftmax"}); }
+std::optional<TailedView> view_of(const Problem& problem) {
+  return TailedView::of(problem, {"Softmax", "LogSoftmax"});
+}
 
 class Softmax final : public Tactic {
  public:
@@ -156,14 +167,16 @@ class Softmax final : public Tactic {
   std::optional<std::string> refusal(const Problem& problem) const override {
     const auto view = view_of(problem);
     if (!view) return "not one softmax with a pointwise tail";
-    if (lane_kind(view->input(0).dtype) != LaneKind::kFloat) return "data of dtype " + std::string(dtype_name(view->input(0).dtype));
+    if (lane_kind(view->input(0).dtype) != LaneKind::kFloat)
+      return "data of dtype " + std::string(dtype_name(view->input(0).dtype));
     if (view->input(0).dims.empty()) return "a scalar";
     if (view->input(0).dims.size() > LoopNest::kMaxDims) return "more than 16 dimensions";
     if (view->output().dims != view->input(0).dims) return "a tail that broadcasts the result";
     return view->tail_refusal();
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed&) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed&) const override {
     return std::make_unique<SoftmaxKernel>(*view_of(problem));
   }
 };

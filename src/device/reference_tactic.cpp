@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/reference/reference_tactic.h"
+#include "device/reference_tactic.h"
 
 #include <cstring>
 
@@ -19,8 +19,11 @@ void copy_elements(DType dtype, const Dims& dims, const void* from, const Dims& 
   Dims index(dims.size(), 0);
   int64_t source = 0, target = 0;
   for (int64_t i = 0; i < count; ++i) {
-    if (dtype == DType::kString) static_cast<std::string*>(to)[target] = static_cast<const std::string*>(from)[source];
-    else std::memcpy(static_cast<char*>(to) + target * size, static_cast<const char*>(from) + source * size, static_cast<size_t>(size));
+    if (dtype == DType::kString)
+      static_cast<std::string*>(to)[target] = static_cast<const std::string*>(from)[source];
+    else
+      std::memcpy(static_cast<char*>(to) + target * size, static_cast<const char*>(from) + source * size,
+                  static_cast<size_t>(size));
     for (size_t d = dims.size(); d-- > 0;) {
       source += from_strides[d], target += to_strides[d];
       if (++index[d] < dims[d]) break;
@@ -33,13 +36,17 @@ void copy_elements(DType dtype, const Dims& dims, const void* from, const Dims& 
 class ReferenceKernel final : public Kernel {
  public:
   explicit ReferenceKernel(const Problem& problem)
-      : body_(problem.body()), inputs_(problem.inputs), outputs_(problem.outputs), gathered_(inputs_.size()) {}
+      : body_(problem.body()),
+        inputs_(problem.inputs),
+        outputs_(problem.outputs),
+        gathered_(inputs_.size()) {}
 
   void launch(const LaunchArgs& args) noexcept override {
     try {
       std::vector<Datum> inputs;
       for (size_t i = 0; i < inputs_.size(); ++i) inputs.push_back(input(i, args));
-      std::vector<Datum> results = body_.node_count() == 1 ? run_single(inputs, args) : evaluate_graph(body_, inputs);
+      std::vector<Datum> results =
+          body_.node_count() == 1 ? run_single(inputs, args) : evaluate_graph(body_, inputs);
       for (size_t i = 0; i < outputs_.size(); ++i) write(results[i], i, args);
     } catch (...) {
       args.stream->fail(std::current_exception());
@@ -53,7 +60,8 @@ class ReferenceKernel final : public Kernel {
     if (desc.constant) return *desc.constant;
     if (desc.is_row_major()) return Tensor::view(desc.dtype, desc.dims, args.inputs[i], nullptr);
     if (!gathered_[i].is_defined()) gathered_[i] = Tensor::zeros(desc.dtype, desc.dims);
-    copy_elements(desc.dtype, desc.dims, args.inputs[i], desc.strides, gathered_[i].data(), contiguous_strides(desc.dims));
+    copy_elements(desc.dtype, desc.dims, args.inputs[i], desc.strides, gathered_[i].data(),
+                  contiguous_strides(desc.dims));
     return gathered_[i];
   }
 
@@ -64,7 +72,7 @@ class ReferenceKernel final : public Kernel {
     std::vector<const Datum*> node_inputs;
     for (const Value* value : node.inputs()) {
       const int at = value ? body_input_index(body_, value) : -1;
-      if (value && at < 0) return evaluate_graph(body_, inputs);   // constants inside the body
+      if (value && at < 0) return evaluate_graph(body_, inputs);  // constants inside the body
       node_inputs.push_back(at < 0 ? nullptr : &inputs[static_cast<size_t>(at)]);
     }
     if (!def.evaluate || !node.subgraphs().empty()) return evaluate_graph(body_, inputs);
@@ -103,16 +111,18 @@ class ReferenceKernel final : public Kernel {
 
   void write(const Datum& result, size_t i, const LaunchArgs& args) const {
     const TensorDesc& desc = outputs_[i];
-    if (result.kind != Datum::Kind::kTensor || result.tensor.dtype() != desc.dtype || result.tensor.dims() != desc.dims)
+    if (result.kind != Datum::Kind::kTensor || result.tensor.dtype() != desc.dtype ||
+        result.tensor.dims() != desc.dims)
       throw Error(ErrorKind::kInternal, "the reference of '" + body_.nodes().back()->op +
                                             "' gave a result of another type or shape than planned");
     if (result.tensor.data() == args.outputs[i]) return;
-    copy_elements(desc.dtype, desc.dims, result.tensor.data(), contiguous_strides(desc.dims), args.outputs[i], desc.strides);
+    copy_elements(desc.dtype, desc.dims, result.tensor.data(), contiguous_strides(desc.dims), args.outputs[i],
+                  desc.strides);
   }
 
   const Graph& body_;
   std::vector<TensorDesc> inputs_, outputs_;
-  std::vector<Tensor> gathered_;   // row-major copies of strided inputs, made once
+  std::vector<Tensor> gathered_;  // row-major copies of strided inputs, made once
 };
 
 class ReferenceTactic final : public Tactic {
@@ -128,7 +138,8 @@ class ReferenceTactic final : public Tactic {
     return std::nullopt;
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed&) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed&) const override {
     return std::make_unique<ReferenceKernel>(problem);
   }
 
@@ -138,6 +149,8 @@ class ReferenceTactic final : public Tactic {
 
 }  // namespace
 
-std::unique_ptr<Tactic> make_reference_tactic(std::string id) { return std::make_unique<ReferenceTactic>(std::move(id)); }
+std::unique_ptr<Tactic> make_reference_tactic(std::string id) {
+  return std::make_unique<ReferenceTactic>(std::move(id));
+}
 
 }  // namespace wootz
