@@ -32,3 +32,11 @@ endfunction()
 function(wootz_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Werror -fvisibility=hidden)
 endfunction()
+
+# wootz_precompile(TARGET header ...): reads the headers once for all files of the target. Not with a compiler cache,
+# which then would cache nothing; so the development build also shows which file forgot an include.
+function(wootz_precompile target)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()

@@ -10,7 +10,7 @@
 #include "compiler/tuned_shapes.h"
 #include "compiler/verify_engine.h"
 #include "memory/bind_shapes.h"
-#include "wootz/version.h"
+#include <wootz/version.h>
 
 namespace wootz {
 namespace {

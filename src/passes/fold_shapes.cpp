@@ -12,7 +12,8 @@ namespace {
 std::optional<PatchOperand> operand_of(const Value& value, Patch& patch) {
   const SymbolTable& symbols = value.graph()->symbols();
   if (!value.contents || !value.type.has_rank() || value.type.rank() > 1) return std::nullopt;
-  if (!is_integer(value.type.dtype) && value.type.dtype != DType::kBool) return std::nullopt;
+  const bool whole_floats = value.type.dtype == DType::kFloat32 || value.type.dtype == DType::kFloat64;
+  if (!is_integer(value.type.dtype) && value.type.dtype != DType::kBool && !whole_floats) return std::nullopt;
   std::vector<Dim> contents;
   bool all_numbers = true;
   for (const Dim& d : *value.contents) {
@@ -21,6 +22,7 @@ std::optional<PatchOperand> operand_of(const Value& value, Patch& patch) {
     all_numbers &= contents.back().is_constant();
   }
   const bool scalar = value.type.rank() == 0;
+  if (!all_numbers && whole_floats) return std::nullopt;
   if (!all_numbers) return patch.symbolic(value.type.dtype, std::move(contents), scalar);
   Tensor t = Tensor::zeros(value.type.dtype, scalar ? Dims{} : Dims{static_cast<int64_t>(contents.size())});
   visit_numeric(value.type.dtype, [&](auto zero) {

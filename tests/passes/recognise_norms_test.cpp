@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/recognise/recognise_norms.h"
 
-#include "ops/registry.h"
 #include "tests/passes/harness.h"
 
 namespace wootz::pass_tests {
@@ -35,7 +34,8 @@ TEST(RecogniseNorms, LayerNorm) {
            "graph(%x: float32[n,3,4]) -> (%y) {\n%axes: int64[1] = constant [1]\n%e: float32[] = constant 0.00001\n" + kMean + kVariance +
                "%y = Div(%d, %s)\n}", ""},
           {"variance over other axes than the mean",
-           graph("%other: int64[2] = constant [1, 2]\n" + kMean + "%q = Mul(%d, %d)\n%v = ReduceMean(%q, %other)\n%w = Add(%v, %e)\n%s = Sqrt(%w)\n%y = Div(%d, %s)"), ""},
+           graph("%other: int64[2] = constant [1, 2]\n" + kMean + "%q = Mul(%d, %d)\n%v = ReduceMean(%q, %other)\n%w = Add(%v, %e)\n%s = Sqrt(%w)\n%y = Div(%d, %s)"),
+           graph(kMean + "%one: float32[3,4] = constant splat 1\n%y = RMSNormalization(%d, %one) {axis=1, epsilon=1e-05}")},
           {"deviation read elsewhere", graph(kMean + kVariance + "%y = Div(%d, %s)", "%y, %s"), ""},
           {"factor that varies over rows",
            graph("%k: float32[3,1] = constant [1, 2, 3]\n%one: float32[4] = constant [1, 1, 1, 1]\n"
@@ -45,7 +45,6 @@ TEST(RecogniseNorms, LayerNorm) {
 }
 
 TEST(RecogniseNorms, RmsNorm) {
-  if (!OpRegistry::global().find("", "RMSNormalization")) GTEST_SKIP();
   const std::string square = "%q = Mul(%x, %x)\n%v = ReduceMean(%q, %axes)\n%w = Add(%v, %e)\n%s = Sqrt(%w)\n";
   const std::string expected = graph("%y = RMSNormalization(%x, %g) {axis=2, epsilon=1e-05}");
   check_cases(recognise_norms(),
@@ -53,6 +52,25 @@ TEST(RecogniseNorms, RmsNorm) {
                   {"divided by the root", graph(square + "%z = Div(%x, %s)\n%y = Mul(%z, %g)"), expected},
                   {"T5: times the reciprocal", graph(square + "%r = Reciprocal(%s)\n%z = Mul(%x, %r)\n%y = Mul(%g, %z)"), expected},
                   {"without epsilon's sum", graph("%q = Mul(%x, %x)\n%v = ReduceMean(%q, %axes)\n%s = Sqrt(%v)\n%z = Div(%x, %s)\n%y = Mul(%z, %g)"), ""},
+              },
+              1e-4);
+}
+
+TEST(RecogniseNorms, GroupNorm) {
+  const auto group = [](const std::string& body) {
+    return "graph(%x: float32[n,4,h,w]) -> (%y) {\n%s: int64[3] = symbolic [n, 2, 2*h*w]\n%t: int64[4] = symbolic [n, 4, h, w]\n"
+           "%one: float32[2] = constant [1, 1]\n%zero: float32[2] = constant [0, 0]\n%g: float32[4,1,1] = constant [1, 2, 3, 4]\n"
+           "%b: float32[4,1,1] = constant [5, 6, 7, 8]\n%r = Reshape(%x, %s) {allowzero=1}\n" + body + "\n}";
+  };
+  const std::string norm = "%i = InstanceNormalization(%r, %one, %zero) {epsilon=0.001}\n%u = Reshape(%i, %t) {allowzero=1}\n";
+  check_cases(recognise_norms(),
+              {
+                  {"PyTorch", group(norm + "%v = Mul(%u, %g)\n%y = Add(%v, %b)"),
+                   "graph(%x: float32[n,4,h,w]) -> (%y) {\n%g: float32[4] = constant [1, 2, 3, 4]\n%b: float32[4] = constant [5, 6, 7, 8]\n"
+                   "%y = GroupNormalization(%x, %g, %b) {epsilon=0.001, num_groups=2}\n}"},
+                  {"a factor along the height stays",
+                   "graph(%x: float32[n,4,4,w]) -> (%y) {\n%g: float32[4,1] = constant [1, 2, 3, 4]\n%o: float32[4] = constant [1, 1, 1, 1]\n"
+                   "%z: float32[4] = constant [0, 0, 0, 0]\n%u = GroupNormalization(%x, %o, %z) {num_groups=2}\n%y = Mul(%u, %g)\n}", ""},
               },
               1e-4);
 }

@@ -110,17 +110,16 @@ void Canonicalizer::check(const Node& node, const OpDef& def, const std::string&
   };
   check_number("inputs", node.inputs().size(), def.min_inputs, def.max_inputs);
   check_number("outputs", node.outputs().size(), def.min_outputs, def.max_outputs);
-  for (const auto& [name, value] : node.attributes) {
+  for (const auto& attribute : node.attributes) {
+    const std::string shown = "attribute " + quote(attribute.first);
     const auto spec = std::find_if(def.attributes.begin(), def.attributes.end(),
-                                   [&](const AttributeSpec& s) { return s.name == name; });
+                                   [&](const AttributeSpec& s) { return s.name == attribute.first; });
     if (spec == def.attributes.end())
+      problems_.add(ErrorKind::kInvalidModel, label, "the operator has no " + shown + " in this opset");
+    else if (spec->fallback && spec->fallback->index() != attribute.second.index())
       problems_.add(ErrorKind::kInvalidModel, label,
-                    "the operator has no attribute " + quote(name) + " in this opset");
-    else if (spec->fallback && spec->fallback->index() != value.index())
-      problems_.add(ErrorKind::kInvalidModel, label,
-                    "attribute " + quote(name) + ": expected " +
-                        std::string(wootz::attribute_kind_name(*spec->fallback)) + ", found " +
-                        std::string(wootz::attribute_kind_name(value)));
+                    shown + ": expected " + std::string(wootz::attribute_kind_name(*spec->fallback)) + ", found " +
+                        std::string(wootz::attribute_kind_name(attribute.second)));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "import/onnx/tensor_data.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"
@@ -52,6 +53,19 @@ void unpack(DType dtype, std::string_view bytes, int64_t count, uint8_t* out) {
         (static_cast<uint8_t>(bytes[static_cast<size_t>(i / per_byte)]) >> (i % per_byte * bits)) & mask;
     out[i] = static_cast<uint8_t>((low ^ sign) - sign);
   }
+}
+
+/// Without the zeroing of Tensor::zeros: most of an import's time goes to copying weights.
+Tensor copied(DType dtype, Dims dims, std::string_view bytes) {
+  constexpr size_t kAlignment = 64;
+  const size_t size = (std::max<size_t>(bytes.size(), 1) + kAlignment - 1) / kAlignment * kAlignment;
+  void* data = std::aligned_alloc(kAlignment, size);
+  if (!data)
+    throw Error(ErrorKind::kOutOfMemory,
+                "no memory for the " + std::to_string(size) + " bytes of " + describe(dtype, dims));
+  std::shared_ptr<const void> owner(data, [](const void* p) { std::free(const_cast<void*>(p)); });
+  if (!bytes.empty()) std::memcpy(data, bytes.data(), bytes.size());
+  return Tensor::view(dtype, std::move(dims), data, std::move(owner));
 }
 
 /// The numbers of int32_data, int64_data or uint64_data, or the bytes of packed small elements.
@@ -112,11 +126,9 @@ Tensor tensor_from_raw(DType dtype, Dims dims, std::string_view bytes, std::shar
   const size_t alignment = std::min<size_t>(dtype_size(dtype), 8);
   if (owner && is_clean && reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0)
     return Tensor::view(dtype, std::move(dims), const_cast<char*>(bytes.data()), std::move(owner));
+  if (is_clean) return copied(dtype, std::move(dims), bytes);
   Tensor t = Tensor::zeros(dtype, std::move(dims));
-  if (!is_clean)
-    std::transform(bytes.begin(), bytes.end(), t.as<uint8_t>(), [](char c) { return c != 0; });
-  else if (!bytes.empty())
-    std::memcpy(t.data(), bytes.data(), bytes.size());
+  std::transform(bytes.begin(), bytes.end(), t.as<uint8_t>(), [](char c) { return c != 0; });
   return t;
 }
 

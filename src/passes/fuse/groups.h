@@ -20,8 +20,9 @@ class Groups {
   explicit Groups(Graph& graph);
 
   std::vector<Group>& all() { return groups_; }   // merged ones are empty
-  int group_of(const Node* node) const { return group_of_.at(node); }
+  int group_of(const Node* node) const { return group_of_[index_of(node)]; }
   Group& operator[](int g) { return groups_[size_t(g)]; }
+  const Group& operator[](int g) const { return groups_[size_t(g)]; }
   size_t index_of(const Node* node) const { return index_of_.at(node); }
   const std::vector<Node*>& nodes() const { return nodes_; }
 
@@ -31,10 +32,18 @@ class Groups {
   void join(const std::vector<Node*>& nodes, std::string kind);
 
  private:
-  std::vector<Node*> nodes_;
+  template <class F>
+  void for_each_producing_group(int group, F&& f) const;
+  void reorder();
+
+  std::vector<Node*> nodes_;                         // in graph order
   std::unordered_map<const Node*, size_t> index_of_;
-  std::unordered_map<const Node*, int> group_of_;
+  std::vector<std::vector<size_t>> producers_;       // of each node, by index
+  std::vector<int> group_of_;                        // of each node
   std::vector<Group> groups_;
+  std::vector<int> position_;                        // of each group in an order where producers come first
+  mutable std::vector<int> mark_;                    // of each group: the query that saw it
+  mutable int query_ = 0;
 };
 
 }  // namespace wootz

@@ -12,7 +12,7 @@ namespace wootz {
 namespace {
 
 constexpr std::array kSpatial = {"MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "Resize",
-                                 "BatchNormalization", "InstanceNormalization", "Pad", "Slice", "Split", "Dropout",
+                                 "BatchNormalization", "InstanceNormalization", "GroupNormalization", "Pad", "Slice", "Split", "Dropout",
                                  "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "LRN"};
 /// Share of its own time that a convolution loses in row-major order.
 constexpr double kConvLoss = 0.5;

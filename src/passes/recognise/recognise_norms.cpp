@@ -105,6 +105,53 @@ std::optional<Patch> add_parameters(const Match& m, PassContext&) {
   return patch;
 }
 
+std::vector<double> repeated(const Value* constant, int64_t times) {
+  std::vector<double> values;
+  for (double v : constant->constant->to_doubles()) values.insert(values.end(), size_t(times), v);
+  return values;
+}
+
+PatchOperand channel_constant(Patch& patch, DType dtype, const std::vector<double>& values) {
+  return patch.constant(tensor_from_doubles(dtype, {static_cast<int64_t>(values.size())}, values));
+}
+
+/// PyTorch's exporters write group normalisation as instance normalisation of the groups.
+std::optional<Patch> group_norm(const Match& m, PassContext&) {
+  const Value *x = m.value("x"), *grouped = m.node("norm")->input(0);
+  if (!x->type.has_rank() || x->type.rank() < 3 || !has_rank(grouped, 3) || !same_shape(x, m.root->output(0))) return std::nullopt;
+  const SymbolTable& symbols = x->graph()->symbols();
+  const Dim channels = symbols.resolve((*x->type.shape)[1]), groups = symbols.resolve((*grouped->type.shape)[1]);
+  if (!channels.is_constant() || !groups.is_constant() || !symbols.equal((*x->type.shape)[0], (*grouped->type.shape)[0])) return std::nullopt;
+  const int64_t each = channels.value() / groups.value();
+  if (each * groups.value() != channels.value()) return std::nullopt;
+  Attributes attributes;
+  attributes.set("epsilon", m.node("norm")->attributes.get<float>("epsilon", 1e-5f));
+  attributes.set("num_groups", groups.value());
+  Patch patch;
+  const PatchOperand scale = channel_constant(patch, x->type.dtype, repeated(m.value("g"), each));
+  const PatchOperand term = channel_constant(patch, x->type.dtype, repeated(m.value("b"), each));
+  patch.replace(m.root->output(0), patch.node("GroupNormalization", {m.value("x"), scale, term}, std::move(attributes)));
+  return patch;
+}
+
+/// group_norm(x, s, t) * g + b: factor and term per channel go into s and t.
+std::optional<Patch> group_norm_parameters(const Match& m, PassContext&) {
+  const Node& norm = *m.node("norm");
+  const Value* x = m.value("x");
+  std::vector<double> scale = m.value("s")->constant->to_doubles(), term = m.value("t")->constant->to_doubles();
+  const bool factor = m.value("g") != nullptr;
+  const auto values = values_along(m.value(factor ? "g" : "b"), x->type.has_rank() ? x->type.rank() : 0, 1, int64_t(scale.size()));
+  if (!values || !same_shape(x, m.root->output(0))) return std::nullopt;
+  for (size_t i = 0; i < scale.size(); ++i) {
+    if (factor) scale[i] *= (*values)[i];
+    term[i] = factor ? term[i] * (*values)[i] : term[i] + (*values)[i];
+  }
+  Patch patch;
+  const PatchOperand s = channel_constant(patch, x->type.dtype, scale), t = channel_constant(patch, x->type.dtype, term);
+  patch.replace(m.root->output(0), patch.node("GroupNormalization", {m.value("x"), s, t}, norm.attributes));
+  return patch;
+}
+
 std::optional<Patch> softmax(const Match& m, PassContext&) {
   Value* x = m.value("x");
   std::optional<int64_t> axis;
@@ -150,6 +197,9 @@ bool run(Graph& graph, PassContext& context) {
       {"x / sqrt(mean(x^2) + e) => rms_norm(x)", s.rms_norm, rms_norm},
       {"layer_norm(x) * g => layer_norm(x, g)", {"Mul(norm:LayerNormalization(x, s), #g)", "Mul(norm:RMSNormalization(x, s), #g)"}, add_parameters},
       {"layer_norm(x, g) + b => layer_norm(x, g, b)", {"Add(norm:LayerNormalization(x, s), #b)"}, add_parameters},
+      {"instance_norm of groups => group_norm(x)", {"Reshape(norm:InstanceNormalization(Reshape(x, s), #g, #b), t)"}, group_norm},
+      {"group_norm(x) * g => group_norm(x, g)", {"Mul(norm:GroupNormalization(x, #s, #t), #g)"}, group_norm_parameters},
+      {"group_norm(x) + b => group_norm(x, g, b)", {"Add(norm:GroupNormalization(x, #s, #t), #b)"}, group_norm_parameters},
       {"e^x / sum(e^x) => softmax(x)",
        {"Div(Exp(Sub(x, ReduceMax(x, #m))), ReduceSum(Exp(Sub(x, ReduceMax(x, #m))), #a))", "Div(Exp(x), ReduceSum(Exp(x), #a))"}, softmax},
   });

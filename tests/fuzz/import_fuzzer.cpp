@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// libFuzzer target: any bytes give a model or an Error. Build with clang and -DWOOTZ_FUZZ=ON; a corpus of small models
+// helps: `bin/import_fuzzer CORPUS -max_len=65536`.
+#include "base/error.h"
+#include "import/onnx/import.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    wootz::import_onnx_bytes(std::as_bytes(std::span(data, size)));
+  } catch (const wootz::Error& error) {
+    if (error.kind() == wootz::ErrorKind::kInternal) __builtin_trap();
+  }
+  return 0;
+}
