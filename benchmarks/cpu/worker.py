@@ -7,7 +7,6 @@ RUNTIME: wootz, onnxruntime, onnxruntime-unoptimised. Answers each line `run N` 
 FILE` by writing the outputs, `memory` with the peak memory in MB above that after the imports.
 """
 import json
-import resource
 import sys
 import time
 
@@ -15,7 +14,9 @@ import numpy as np
 
 
 def peak_mb():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Peak resident memory of this process alone (getrusage would count the parent's before exec)."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
 
 
 def open_wootz(model, threads, engine_path):

@@ -27,11 +27,9 @@ double graph_bound(const Graph& graph);
 /// Random inputs of the given dims: floats in [0, 1), integers 0 or 1.
 std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims, uint64_t seed);
 
-/// Whether the graph has operators whose result jumps (rounding, comparisons, selection): there a tiny difference may grow.
-bool has_jumps(const Graph& graph);
-
 /// Runs engine and baseline on the inputs. Throws Error(kVerification) naming output, expected, found and the worst step
-/// when an output leaves its bound and no jump can explain it.
+/// when an output leaves its bound. Behind rounding and comparisons the bound is wide, and behind a selection (TopK,
+/// NonMaxSuppression, ...) there is none: a difference in the last bit may change what is selected.
 std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
                                        std::span<const Datum> inputs, const std::string& sample);
 
