@@ -51,7 +51,7 @@ Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan
   Json j{{"region", region_title(node)}, {"kind", node.attributes.get<std::string>("kind", "")}, {"nodes", node.origins},
          {"tactic", tactic_of(s, plan.interpreted[index])},
          {"config", s.choices.empty() ? "" : s.choices[0].config.to_string()},
-         {"time_us", s.time_us}, {"error", s.error}, {"bound", s.bound}, {"sharing", sharing_text(s.sharing.kind)}};
+         {"time_us", s.time_us}, {"predicted_us", node.attributes.get<float>("predicted_us", 0)}, {"error", s.error}, {"bound", s.bound}, {"sharing", sharing_text(s.sharing.kind)}};
   for (const Value* v : node.outputs())
     if (v) j["outputs"].push_back({{"name", v->name}, {"dtype", std::string(dtype_name(v->type.dtype))},
                                    {"dims", plan.values[static_cast<size_t>(v->id())].desc.dims}});

@@ -53,6 +53,7 @@ RaceResult Race::run(const Problem& problem, const Bindings& bindings) {
   if (known == raced_.end()) return raced_.emplace(key, race(problem, bindings, key)).first->second;
   // The same problem with other weights: the decision holds, the constants are packed anew.
   RaceResult result = known->second;
+  result.check_ms = 0;   // spent once
   for (TacticChoice& choice : result.choices)
     for (const Tactic* tactic : backend_.tactics())
       if (tactic->id() == choice.tactic_id) choice.packed = tactic->pack(problem, choice.config);

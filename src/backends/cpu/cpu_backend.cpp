@@ -35,10 +35,10 @@ TargetTraits CpuBackend::traits(int threads) const {
   t.name = "cpu";
   t.fingerprint = f.model + "; " + f.to_string() + "; " + std::to_string(threads) + " threads";
   t.prefers_channels_last = true;
-  // Estimates from the instruction set, not measurements: decisions must repeat from build to build. 3 GHz,
+  // Estimates from the instruction set, not measurements: decisions must repeat from build to build. 3.7 GHz,
   // one 512-bit or two 256-bit multiply-adds per cycle; a core draws about 14 GB/s from memory, a socket's
   // share bounds many.
-  t.flops_per_second = threads * 3e9 * (f.avx512 || f.avx2 ? 32 : 8);
+  t.flops_per_second = threads * 3.7e9 * (f.avx512 || f.avx2 ? 32 : 8);
   t.bytes_per_second = 14e9 * std::min(threads, 12);
   t.launch_seconds = threads > 1 ? 1e-6 : 1e-7;
   t.cache_bytes = f.last_level_cache;
