@@ -11,10 +11,10 @@ namespace {
 /// Whether `strides` are those of a dense array whose dimensions vary slowest to fastest in `order`. A
 /// dimension of one element may have any stride.
 bool dense_in_order(const Dims& dims, const Dims& strides, std::span<const size_t> order) {
+  if (element_count(dims) == 0) return true;
   int64_t expected = 1;
   for (size_t i = order.size(); i-- > 0;) {
     const size_t d = order[i];
-    if (dims[d] == 0) return true;
     if (dims[d] != 1 && strides[d] != expected) return false;
     expected *= dims[d];
   }

@@ -68,9 +68,11 @@ void Verifier::constant(const Value& v) {
 }
 
 void Verifier::contents(const Value& v) {
-  const bool integral = v.type.is_tensor() && (is_integer(v.type.dtype) || v.type.dtype == DType::kBool);
-  if (!integral)
-    problem(named(&v) + " has contents, expected an integer tensor, found " +
+  const DType dtype = v.type.dtype;
+  const bool holds_numbers = v.type.is_tensor() && (is_integer(dtype) || dtype == DType::kBool ||
+                                                    dtype == DType::kFloat32 || dtype == DType::kFloat64);
+  if (!holds_numbers)
+    problem(named(&v) + " has contents, expected a tensor of integers or whole numbers, found " +
             to_string(v.type, v.graph()->symbols()));
   if (!v.type.has_rank()) return;
   const Shape& shape = *v.type.shape;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/infer.h"
 
+#include <cmath>
+
 #include "base/check.h"
 #include "ops/contents.h"
 #include "ops/evaluate.h"
@@ -10,6 +12,22 @@ namespace wootz {
 namespace {
 
 bool holds_integers(DType dtype) { return is_integer(dtype) || dtype == DType::kBool; }
+
+/// The elements of a small constant as contents: integers, or floating-point numbers that are whole.
+std::optional<std::vector<Dim>> whole_numbers(const Tensor& tensor) {
+  if (tensor.rank() > 1 || tensor.size() > kMaxContents) return std::nullopt;
+  std::vector<Dim> dims;
+  if (holds_integers(tensor.dtype())) {
+    for (int64_t number : tensor.to_int64s()) dims.emplace_back(number);
+    return dims;
+  }
+  if (tensor.dtype() != DType::kFloat32 && tensor.dtype() != DType::kFloat64) return std::nullopt;
+  for (double number : tensor.to_doubles()) {
+    if (!(std::fabs(number) < 16777216.0) || number != std::floor(number)) return std::nullopt;
+    dims.emplace_back(static_cast<int64_t>(number));
+  }
+  return dims;
+}
 
 }  // namespace
 
@@ -42,12 +60,7 @@ std::optional<std::vector<int64_t>> InferContext::ints(size_t i) const {
 std::optional<std::vector<Dim>> InferContext::contents(size_t i) const {
   const Value* value = node_.input(i);
   if (!value) return std::nullopt;
-  if (const Tensor* tensor = constant(i)) {
-    if (!holds_integers(tensor->dtype()) || tensor->rank() > 1 || tensor->size() > kMaxContents)
-      return std::nullopt;
-    const std::vector<int64_t> numbers = tensor->to_int64s();
-    return std::vector<Dim>(numbers.begin(), numbers.end());
-  }
+  if (const Tensor* tensor = constant(i)) return whole_numbers(*tensor);
   if (!value->contents) return std::nullopt;
   std::vector<Dim> dims;
   for (const Dim& dim : *value->contents) dims.push_back(symbols().resolve(dim));

@@ -55,7 +55,7 @@ void infer(InferContext& c) {
       if (x[0].is_constant()) return Dim(x[0].is(0) ? 0 : 1);
       return symbols.lower_bound(x[0]) > 0 ? std::optional(Dim(1)) : std::nullopt;
     });
-  else if (to == DType::kInt64 || to == DType::kInt32)
+  else if (to == DType::kInt64 || to == DType::kInt32 || to == DType::kFloat32 || to == DType::kFloat64)
     infer_contents(c, [](SymbolTable&, std::span<const Dim> x) { return std::optional(x[0]); });
 }
 

@@ -14,19 +14,22 @@ T divide(T a, T b) {
   return static_cast<T>(a / b);
 }
 
-std::optional<Dim> divide_contents(SymbolTable& symbols, std::span<const Dim> x) {
-  if (x[1].is(0)) return std::nullopt;
-  if (x[0].is_constant() && x[1].is_constant()) return Dim(divide(x[0].value(), x[1].value()));
-  if (auto exact = symbols.divide_exact(x[0], x[1])) return exact;
+std::optional<Dim> divide_contents(SymbolTable& symbols, const Dim& a, const Dim& b, bool truncates) {
+  if (b.is(0)) return std::nullopt;
+  if (auto exact = symbols.divide_exact(a, b)) return exact;
+  if (!truncates) return std::nullopt;
+  if (a.is_constant() && b.is_constant()) return Dim(divide(a.value(), b.value()));
   // Truncation is floor_div only where nothing is negative.
-  if (x[1].is_constant() && x[1].value() > 0 && symbols.lower_bound(x[0]) >= 0)
-    return symbols.floor_div(x[0], x[1].value());
+  if (b.is_constant() && b.value() > 0 && symbols.lower_bound(a) >= 0) return symbols.floor_div(a, b.value());
   return std::nullopt;
 }
 
 void infer(InferContext& c) {
   infer_elementwise(c, kNumberTypes);
-  infer_contents(c, divide_contents);
+  const bool truncates = !is_float(c.dtype(0));
+  infer_contents(c, [&](SymbolTable& symbols, std::span<const Dim> x) {
+    return divide_contents(symbols, x[0], x[1], truncates);
+  });
 }
 
 void evaluate(EvalContext& c) {

@@ -7,6 +7,11 @@
 namespace wootz {
 namespace {
 
+void infer(InferContext& c) {
+  infer_elementwise(c, kRealTypes);
+  infer_contents(c, [](SymbolTable&, std::span<const Dim> x) { return std::optional<Dim>(x[0]); });
+}
+
 void evaluate(EvalContext& c) {
   evaluate_unary(c, {.real = [](double a) { return std::floor(a); }});
 }
@@ -18,7 +23,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -3, 3); }
 void register_op_floor(OpRegistry& registry) {
   OpDef def = pointwise_op("Floor", "The largest integer that is not above x.", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
-  def.infer = infer_same<kRealTypes>;
+  def.infer = infer;
   def.evaluate = evaluate;
   def.scalar = scalar_form<ScalarOp::kFloor>;
   def.samples = samples;

@@ -7,6 +7,11 @@
 namespace wootz {
 namespace {
 
+void infer(InferContext& c) {
+  infer_elementwise(c, kRealTypes);
+  infer_contents(c, [](SymbolTable&, std::span<const Dim> x) { return std::optional<Dim>(x[0]); });
+}
+
 void evaluate(EvalContext& c) {
   evaluate_unary(c, {.real = [](double a) { return std::nearbyint(a); }});
 }
@@ -17,7 +22,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4.5, 4.5); }
 
 void register_op_round(OpRegistry& registry) {
   OpDef def = pointwise_op("Round", "The nearest integer; halves go to the even one.", 1, 11);
-  def.infer = infer_same<kRealTypes>;
+  def.infer = infer;
   def.evaluate = evaluate;
   def.scalar = scalar_form<ScalarOp::kRound>;
   def.samples = samples;

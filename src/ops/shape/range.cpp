@@ -38,15 +38,21 @@ int64_t float_count(const Context& ctx, double start, double limit, double delta
   return count > 0 ? static_cast<int64_t>(count) : 0;
 }
 
+/// Floating-point operands that hold whole numbers, such as sizes, count like integers.
+std::optional<int64_t> whole_delta(const InferContext& ctx) {
+  const auto delta = small_contents(ctx, 2);
+  if (!delta || delta->size() != 1 || !delta->front().is_constant()) return std::nullopt;
+  return delta->front().value();
+}
+
 std::optional<Dim> element_count_of(InferContext& ctx) {
   SymbolTable& symbols = ctx.symbols();
-  if (is_float(ctx.dtype(0))) {
-    if (!ctx.constant(0) || !ctx.constant(1) || !ctx.constant(2)) return std::nullopt;
+  if (is_float(ctx.dtype(0)) && ctx.constant(0) && ctx.constant(1) && ctx.constant(2)) {
     auto scalar = [&](size_t i) { return ctx.constant(i)->to_doubles().at(0); };
     return float_count(ctx, scalar(0), scalar(1), scalar(2));
   }
   const auto start = small_contents(ctx, 0), limit = small_contents(ctx, 1);
-  const auto delta = scalar_int(ctx, 2);
+  const auto delta = whole_delta(ctx);
   if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1) return std::nullopt;
   ctx.check(*delta != 0, "expected delta other than 0");
   const Dim &a = start->front(), &b = limit->front();
