@@ -19,8 +19,14 @@ namespace wootz {
 struct EpilogueOperand {
   int input = -1;                          // of the region; -1: none
   std::shared_ptr<const Tensor> constant;  // instead of the run's pointer
-  Dims row_strides;                        // one for each of EpiloguePlan::row_dims
-  int64_t column_stride = 0;               // 0 or 1
+  DType dtype = DType::kFloat32;           // or bool, float16, bfloat16
+  Dims row_strides;                        // one for each of EpiloguePlan::row_dims_
+  int64_t column_stride = 0;
+
+  /// The tail cannot read the operand where it lies.
+  bool gathers() const {
+    return input >= 0 && (dtype != DType::kFloat32 || (column_stride != 0 && column_stride != 1));
+  }
 };
 
 /// The epilogue bound to one run's memory.
