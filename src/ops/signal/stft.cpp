@@ -20,8 +20,10 @@ struct StftAttributes {
 // Inputs: signal, frame_step, window, frame_length.
 void infer(InferContext& c) {
   const auto a = c.attributes_as<StftAttributes>();
-  c.check_rank(0, 3);
   if (!c.has_rank(0)) return c.set_output(0, c.dtype(0));
+  c.check(
+      c.rank(0) == 2 || c.rank(0) == 3,
+      "signal: expected [batch, length] or [batch, length, 1 or 2], found rank " + std::to_string(c.rank(0)));
   const Dim length = c.shape(0)[1];
   std::optional<Dim> frame;
   if (c.has_input(3)) {
@@ -41,9 +43,11 @@ void infer(InferContext& c) {
 void evaluate(EvalContext& c) {
   const auto a = c.attributes_as<StftAttributes>();
   const Tensor& x = c.input(0);
-  c.check(x.rank() == 3 && (x.dims()[2] == 1 || x.dims()[2] == 2),
-          "signal: expected [batch, length, 1 or 2], found " + dims_text(x.dims()));
-  const int64_t length = x.dims()[1], parts = x.dims()[2], step = c.input(1).to_int64s().at(0);
+  // Exporters also write real signals without the last dimension.
+  c.check(x.rank() == 2 || (x.rank() == 3 && (x.dims()[2] == 1 || x.dims()[2] == 2)),
+          "signal: expected [batch, length] or [batch, length, 1 or 2], found " + dims_text(x.dims()));
+  const int64_t length = x.dims()[1], parts = x.rank() == 2 ? 1 : x.dims()[2],
+                step = c.input(1).to_int64s().at(0);
   int64_t frame = length;
   if (c.has_input(3))
     frame = c.input(3).to_int64s().at(0);
@@ -88,6 +92,7 @@ std::vector<Sample> samples() {
   s.push_back({"complex",
                {sample_floats({1, 20, 2}), step, sample_floats({8}, 2)},
                sample_attributes({{"onesided", int_attribute(0)}})});
+  s.push_back({"real signal of rank 2", {sample_floats({2, 12}), step, sample_floats({8}, 2)}, {}});
   s.push_back({"one frame", {sample_floats({1, 9, 1}), step}, {}});
   return s;
 }
