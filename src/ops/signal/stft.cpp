@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/canonicalize.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/fourier.h"
@@ -17,11 +18,24 @@ struct StftAttributes {
   }
 };
 
+/// Exporters also write a real signal as [batch, length], which other runtimes take.
+void canonicalize(CanonicalizeContext& c) {
+  Value* signal = c.node().input(0);
+  if (!signal || !signal->type.has_rank() || signal->type.rank() != 2) return;
+  Graph& graph = c.graph();
+  Value* axes =
+      graph.add_constant(graph.unique_name(signal->name + ".axes"), Tensor::int64s(std::vector<int64_t>{2}));
+  Node* unsqueeze = graph.add_node("Unsqueeze", {signal, axes}, &c.node());
+  c.node().set_input(0, unsqueeze->add_output(graph.unique_name(signal->name + ".complex"), {}));
+}
+
 // Inputs: signal, frame_step, window, frame_length.
 void infer(InferContext& c) {
   const auto a = c.attributes_as<StftAttributes>();
-  c.check_rank(0, 3);
   if (!c.has_rank(0)) return c.set_output(0, c.dtype(0));
+  c.check(
+      c.rank(0) == 2 || c.rank(0) == 3,
+      "signal: expected [batch, length] or [batch, length, 1 or 2], found rank " + std::to_string(c.rank(0)));
   const Dim length = c.shape(0)[1];
   std::optional<Dim> frame;
   if (c.has_input(3)) {
@@ -41,9 +55,11 @@ void infer(InferContext& c) {
 void evaluate(EvalContext& c) {
   const auto a = c.attributes_as<StftAttributes>();
   const Tensor& x = c.input(0);
-  c.check(x.rank() == 3 && (x.dims()[2] == 1 || x.dims()[2] == 2),
-          "signal: expected [batch, length, 1 or 2], found " + dims_text(x.dims()));
-  const int64_t length = x.dims()[1], parts = x.dims()[2], step = c.input(1).to_int64s().at(0);
+  // Exporters also write real signals without the last dimension.
+  c.check(x.rank() == 2 || (x.rank() == 3 && (x.dims()[2] == 1 || x.dims()[2] == 2)),
+          "signal: expected [batch, length] or [batch, length, 1 or 2], found " + dims_text(x.dims()));
+  const int64_t length = x.dims()[1], parts = x.rank() == 2 ? 1 : x.dims()[2],
+                step = c.input(1).to_int64s().at(0);
   int64_t frame = length;
   if (c.has_input(3))
     frame = c.input(3).to_int64s().at(0);
@@ -88,6 +104,7 @@ std::vector<Sample> samples() {
   s.push_back({"complex",
                {sample_floats({1, 20, 2}), step, sample_floats({8}, 2)},
                sample_attributes({{"onesided", int_attribute(0)}})});
+  s.push_back({"real signal of rank 2", {sample_floats({2, 12}), step, sample_floats({8}, 2)}, {}});
   s.push_back({"one frame", {sample_floats({1, 9, 1}), step}, {}});
   return s;
 }
@@ -102,6 +119,7 @@ void register_op_stft(OpRegistry& registry) {
   d.min_inputs = 2;
   d.max_inputs = 4;
   d.attributes = attribute_specs<StftAttributes>();
+  d.canonicalize = canonicalize;
   d.infer = infer;
   d.evaluate = evaluate;
   d.samples = samples;
