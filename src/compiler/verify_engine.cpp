@@ -15,6 +15,8 @@ namespace wootz {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// In 16-bit models every node rounds, and depth amplifies what random inputs provoke.
+constexpr double kShortFloatSlack = 5;
 constexpr double kJumpBound = 0.25;   // beyond this not even a jump excuses the difference
 
 OutputError compare_tensors(const Tensor& expected, const Tensor& found) {
@@ -175,6 +177,8 @@ std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine,
   std::vector<Datum> found(expected.size());
   state.run(inputs, found).throw_if_failed();
   std::vector<OutputError> errors = compare_outputs(baseline.graph(), expected, found, sample);
+  if (graph_bound(baseline.graph()) > output_bound(DType::kFloat32))
+    for (OutputError& e : errors) e.bound *= kShortFloatSlack;
   const std::set<const Value*> rounded = downstream(baseline.graph(), rounds), selected = downstream(baseline.graph(), selects);
   for (size_t i = 0; i < errors.size(); ++i) {
     const OutputError& e = errors[i];
