@@ -72,6 +72,17 @@ TEST(MatMulTactics, TransposedViewsAndMaskTail) {
   EXPECT_TRUE(context.check(3e-6).contains("cpu.matmul.batched"));
 }
 
+TEST(MatMulTactics, TailWithMaskAndStridedOperand) {
+  RegionCase region;
+  Value* y = region.add("MatMul", {region.input({3, 20, 16}), region.constant({16, 300})});
+  y = region.add("Where", {region.input({3, 1, 300}, Order::kRowMajor, false, 1, DType::kBool), y,
+                           region.immediate(-5)});
+  y = region.add("Mul", {y, region.input({20, 300})});
+  region.finish(region.add("Add", {y, region.input({3, 20, 1})}));
+  region.problem().inputs[3].strides = {1, 20};
+  EXPECT_TRUE(region.check(3e-6).contains("cpu.matmul.packed")) << region.refusal("cpu.matmul.packed");
+}
+
 TEST(GemmTactics, TransposesScalesAndBias) {
   for (bool constant_b : {true, false})
     for (int64_t trans : {0, 1, 2, 3})

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/element.h"
+
 namespace wootz {
 namespace {
 
@@ -17,8 +19,11 @@ std::optional<std::string> EpiloguePlan::make_operand(const Problem& problem, in
                                                       const Dims& main_dims, size_t column_axis,
                                                       EpilogueOperand& operand) const {
   const TensorDesc& desc = problem.inputs[static_cast<size_t>(input)];
-  if (desc.dtype != DType::kFloat32)
-    return input_label(input) + " is " + std::string(dtype_name(desc.dtype)) + ", expected float32";
+  if (desc.dtype != DType::kFloat32 && desc.dtype != DType::kBool && desc.dtype != DType::kFloat16 &&
+      desc.dtype != DType::kBFloat16)
+    return input_label(input) + " is " + std::string(dtype_name(desc.dtype)) +
+           ", expected a floating-point type or bool";
+  operand.dtype = desc.dtype;
   if (desc.dims.size() > main_dims.size())
     return input_label(input) + " has a higher rank than the main result";
   operand.input = input;
@@ -33,7 +38,6 @@ std::optional<std::string> EpiloguePlan::make_operand(const Problem& problem, in
     if (d != column_axis) {
       operand.row_strides.push_back(stride);
     } else {
-      if (stride != 0 && stride != 1) return input_label(input) + " does not have adjacent channels";
       operand.column_stride = stride;
     }
   }
@@ -65,6 +69,8 @@ std::optional<std::string> EpiloguePlan::prepare(const Problem& problem, const C
     own_bias_ = bias_;
   }
   merge_rows();
+  gathers_ =
+      std::any_of(operands_.begin(), operands_.end(), [](const EpilogueOperand& o) { return o.gathers(); });
   is_empty_ = program.instructions.empty() && program.results[0] == 0;
   if (is_empty_) return std::nullopt;
   in_registers_ = fold_into_registers(program);
@@ -113,7 +119,7 @@ bool EpiloguePlan::fold_into_registers(const ScalarProgram& program) {
       if (clamped || other == running || other <= 0 || other >= operand_count || immediate(other))
         return false;
       const EpilogueOperand& o = operands_[static_cast<size_t>(other)];
-      if (o.input < 0 || o.column_stride != 1) return false;
+      if (o.input < 0 || o.gathers() || o.column_stride != 1) return false;
       const bool by_column =
           std::all_of(o.row_strides.begin(), o.row_strides.end(), [](int64_t s) { return s == 0; });
       EpilogueOperand& into = by_column ? bias : addend;
@@ -147,19 +153,18 @@ bool EpiloguePlan::fold_into_registers(const ScalarProgram& program) {
 }
 
 namespace {
-const float* pointer_of(const EpilogueOperand& operand, const LaunchArgs& args) {
+const void* pointer_of(const EpilogueOperand& operand, const LaunchArgs& args) {
   if (operand.input < 0) return nullptr;
-  return operand.constant ? operand.constant->as<float>()
-                          : static_cast<const float*>(args.inputs[operand.input]);
+  return operand.constant ? operand.constant->data() : args.inputs[operand.input];
 }
 }  // namespace
 
 Epilogue EpiloguePlan::bind(const LaunchArgs& args) const noexcept {
   Epilogue e;
   e.plan = this;
-  e.own_bias = pointer_of(own_bias_, args);
-  e.bias = pointer_of(bias_, args);
-  e.addend = pointer_of(addend_, args);
+  e.own_bias = static_cast<const float*>(pointer_of(own_bias_, args));
+  e.bias = static_cast<const float*>(pointer_of(bias_, args));
+  e.addend = static_cast<const float*>(pointer_of(addend_, args));
   e.ld_addend = addend_.row_strides.empty() ? 0 : addend_.row_strides[0];
   e.low = low_;
   e.high = high_;
@@ -168,15 +173,56 @@ Epilogue EpiloguePlan::bind(const LaunchArgs& args) const noexcept {
   return e;
 }
 
+namespace {
+
+constexpr int64_t kRun = 256;  // columns at a time where an operand is gathered
+
+float element(const EpilogueOperand& o, const void* data, int64_t at) {
+  switch (o.dtype) {
+    case DType::kBool: return static_cast<const uint8_t*>(data)[at] != 0 ? 1.0f : 0.0f;
+    case DType::kFloat16: return float_from_half(static_cast<const uint16_t*>(data)[at]);
+    case DType::kBFloat16: return float_from_bfloat16(static_cast<const uint16_t*>(data)[at]);
+    default: return static_cast<const float*>(data)[at];
+  }
+}
+
+int64_t row_offset(const EpilogueOperand& o, const Dims& dims, int64_t row) {
+  if (dims.size() == 1) return row * o.row_strides[0];
+  int64_t offset = 0;
+  for (size_t d = dims.size(); d-- > 0; row /= dims[d]) offset += row % dims[d] * o.row_strides[d];
+  return offset;
+}
+
+}  // namespace
+
+void Epilogue::apply_row(float* run, int64_t row, int64_t column, int64_t count) const noexcept {
+  const auto& ops = plan->operands_;
+  TileOperand at[EpiloguePlan::kMaxOperands];
+  float gathered[EpiloguePlan::kMaxOperands][kRun];
+  at[0] = {run, 1};
+  for (size_t i = 1; i < ops.size(); ++i) {
+    const EpilogueOperand& o = ops[i];
+    if (o.input < 0) continue;
+    const int64_t offset = o.column_stride * column + row_offset(o, plan->row_dims_, row);
+    if (!o.gathers()) {
+      at[i] = {static_cast<const float*>(operands[i]) + offset, static_cast<int>(o.column_stride)};
+      continue;
+    }
+    for (int64_t c = 0; c < (o.column_stride == 0 ? 1 : count); ++c)
+      gathered[i][c] = element(o, operands[i], offset + c * o.column_stride);
+    at[i] = {gathered[i], o.column_stride == 0 ? 0 : 1};
+  }
+  plan->tail_->run(at, &run, static_cast<int>(count));
+}
+
 void Epilogue::apply_whole(float* tile, int64_t row, int64_t column, int64_t rows, int64_t columns,
                            int64_t ld) const noexcept {
   if (!plan->tail_) return;
   const auto& ops = plan->operands_;
   const Dims& dims = plan->row_dims_;
-  TileOperand at[EpiloguePlan::kMaxOperands];
   // Rows without gaps between them whose operands step along: one run over all of them.
   const bool one_run =
-      ld == columns && std::all_of(ops.begin(), ops.end(), [&](const EpilogueOperand& o) {
+      ld == columns && !plan->gathers_ && std::all_of(ops.begin(), ops.end(), [&](const EpilogueOperand& o) {
         if (o.input < 0) return true;
         const bool is_scalar = o.column_stride == 0 && std::all_of(o.row_strides.begin(), o.row_strides.end(),
                                                                    [](int64_t s) { return s == 0; });
@@ -186,20 +232,10 @@ void Epilogue::apply_whole(float* tile, int64_t row, int64_t column, int64_t row
     columns *= rows;
     rows = 1;
   }
-  for (int64_t r = row; r < row + rows; ++r, tile += ld) {
-    for (size_t i = 1; i < ops.size(); ++i) {
-      int64_t offset = ops[i].column_stride * column, rest = r;
-      if (dims.size() == 1) {
-        if (ops[i].input >= 0) offset += r * ops[i].row_strides[0];
-      } else if (ops[i].input >= 0) {
-        for (size_t d = dims.size(); d-- > 0; rest /= dims[d])
-          offset += rest % dims[d] * ops[i].row_strides[d];
-      }
-      at[i] = {operands[i] ? operands[i] + offset : nullptr, static_cast<int>(ops[i].column_stride)};
-    }
-    at[0] = {tile, 1};
-    plan->tail_->run(at, &tile, static_cast<int>(columns));
-  }
+  const int64_t step = plan->gathers_ ? kRun : columns;
+  for (int64_t r = row; r < row + rows; ++r, tile += ld)
+    for (int64_t c = 0; c < columns; c += step)
+      apply_row(tile + c, r, column + c, std::min(step, columns - c));
 }
 
 std::optional<int64_t> row_pitch(const TensorDesc& desc, int column_axis) {

@@ -19,8 +19,14 @@ namespace wootz {
 struct EpilogueOperand {
   int input = -1;                          // of the region; -1: none
   std::shared_ptr<const Tensor> constant;  // instead of the run's pointer
-  Dims row_strides;                        // one for each of EpiloguePlan::row_dims
-  int64_t column_stride = 0;               // 0 or 1
+  DType dtype = DType::kFloat32;           // or bool, float16, bfloat16
+  Dims row_strides;                        // one for each of EpiloguePlan::row_dims_
+  int64_t column_stride = 0;
+
+  /// The tail cannot read the operand where it lies.
+  bool gathers() const {
+    return input >= 0 && (dtype != DType::kFloat32 || (column_stride != 0 && column_stride != 1));
+  }
 };
 
 /// The epilogue bound to one run's memory.
@@ -57,7 +63,7 @@ class EpiloguePlan {
 
   Dims row_dims_;                             // merged where all operands allow it
   EpilogueOperand own_bias_, bias_, addend_;  // of the main node; with the tail's folded in; the residual
-  bool in_registers_ = true, is_empty_ = true;
+  bool in_registers_ = true, is_empty_ = true, gathers_ = false;
   float low_ = -std::numeric_limits<float>::infinity();
   float high_ = std::numeric_limits<float>::infinity();
   std::optional<TileProgram> tail_;
@@ -72,7 +78,7 @@ struct Epilogue {
   int64_t ld_addend = 0;
   float low = 0, high = 0;
   bool has_tail = false;
-  const float* operands[EpiloguePlan::kMaxOperands] = {};
+  const void* operands[EpiloguePlan::kMaxOperands] = {};
 
   /// Runs the tail in place on a tile whose first element is output element (row, column). Nothing to do
   /// without one.
@@ -83,6 +89,9 @@ struct Epilogue {
   /// The same for a tile that has had nothing but own_bias: also what our kernels do in registers.
   void apply_whole(float* tile, int64_t row, int64_t column, int64_t rows, int64_t columns,
                    int64_t ld) const noexcept;
+
+ private:
+  void apply_row(float* run, int64_t row, int64_t column, int64_t count) const noexcept;
 };
 
 /// The distance between consecutive rows of `desc` when all dimensions but `column_axis` are walked in order

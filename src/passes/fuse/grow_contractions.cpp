@@ -10,7 +10,7 @@
 namespace wootz {
 namespace {
 
-constexpr size_t kMaxTail = 24;   // nodes; longer scalar programs run out of registers
+constexpr size_t kMaxTail = 24;  // nodes; longer scalar programs run out of registers
 
 std::string label(const Node& node) {
   if (!node.name.empty()) return node.op + " " + node.name;
@@ -39,7 +39,8 @@ class Tail {
     for (const auto& [node, reason] : refused_)
       if (is_pointwise(*node)) context_.remark(*node, "not fused into " + label(main_) + ": " + reason);
     for (size_t i = best; i < nodes_.size(); ++i)
-      context_.remark(*nodes_[i], "not fused into " + label(main_) + ": a value between them is also read elsewhere");
+      context_.remark(*nodes_[i],
+                      "not fused into " + label(main_) + ": a value between them is also read elsewhere");
     nodes_.resize(best);
     groups_.join(nodes_, "contraction");
   }
@@ -57,19 +58,31 @@ class Tail {
     const Value* out = node.output(0);
     if (!same_shape(out, main_.output(0))) return "its shape differs from the result's";
     if (out->layout != main_.output(0)->layout) return "its layout differs from the result's";
+    if (!has_kernel_type(node)) return "its type differs from the result's";
     std::vector<Node*> joined = nodes_;
     joined.push_back(const_cast<Node*>(&node));
     if (groups_.would_cycle(joined)) return "its other operand depends on the result";
     return nullptr;
   }
 
+  /// Kernels compute tails in the main result's floating-point type; integer products are cast to float32
+  /// first.
+  bool has_kernel_type(const Node& node) const {
+    const DType main = main_.output(0)->type.dtype, type = node.output(0)->type.dtype;
+    if (is_float(main)) return type == main;
+    const bool reads_main = std::any_of(node.inputs().begin(), node.inputs().end(),
+                                        [&](const Value* v) { return v == main_.output(0); });
+    return type == DType::kFloat32 && reads_main == node.is("Cast");
+  }
+
   int leaving_values() const {
     int count = 0;
     for (const Node* n : nodes_) {
       const Value* v = n->output(0);
-      const bool leaves = v->graph()->is_output(v) || std::any_of(v->uses().begin(), v->uses().end(), [&](const Use& u) {
-                            return std::find(nodes_.begin(), nodes_.end(), u.node) == nodes_.end();
-                          });
+      const bool leaves =
+          v->graph()->is_output(v) || std::any_of(v->uses().begin(), v->uses().end(), [&](const Use& u) {
+            return std::find(nodes_.begin(), nodes_.end(), u.node) == nodes_.end();
+          });
       count += leaves;
     }
     return count;
@@ -77,7 +90,8 @@ class Tail {
 
   bool pays() const {
     double apart = 0;
-    for (Node* n : nodes_) apart += predicted_seconds(work_of(std::span<Node* const>(&n, 1), sizes_), context_.target);
+    for (Node* n : nodes_)
+      apart += predicted_seconds(work_of(std::span<Node* const>(&n, 1), sizes_), context_.target);
     return predicted_seconds(work_of(nodes_, sizes_), context_.target) <= apart;
   }
 
@@ -86,7 +100,7 @@ class Tail {
   const SizeModel& sizes_;
   PassContext& context_;
   std::vector<Node*> nodes_;
-  std::set<size_t> open_;   // indices of nodes that read the group, in graph order
+  std::set<size_t> open_;  // indices of nodes that read the group, in graph order
   std::vector<std::pair<const Node*, const char*>> refused_;
 };
 
@@ -94,19 +108,20 @@ class Tail {
 
 bool is_pointwise(const Node& node) {
   const OpDef* def = OpRegistry::global().find(node);
-  return def && def->fusion == FusionKind::kPointwise && def->scalar && node.outputs().size() == 1 && node.output(0) &&
-         node.output(0)->type.has_rank() && def->scalar(node).has_value();
+  return def && def->fusion == FusionKind::kPointwise && def->scalar && node.outputs().size() == 1 &&
+         node.output(0) && node.output(0)->type.has_rank() && def->scalar(node).has_value();
 }
 
 bool is_contraction(const Node& node) {
-  for (std::string_view op : {"Conv", "ConvTranspose", "MatMul", "Gemm"})
+  for (std::string_view op : {"Conv", "ConvTranspose", "MatMul", "Gemm", "MatMulInteger", "ConvInteger"})
     if (node.is(op)) return node.output(0) && node.output(0)->type.has_rank();
   return false;
 }
 
 void grow_contractions(Groups& groups, const SizeModel& sizes, PassContext& context) {
   for (Node* node : groups.nodes())
-    if (is_contraction(*node) && groups[groups.group_of(node)].nodes.size() == 1) Tail(*node, groups, sizes, context).grow();
+    if (is_contraction(*node) && groups[groups.group_of(node)].nodes.size() == 1)
+      Tail(*node, groups, sizes, context).grow();
 }
 
 }  // namespace wootz

@@ -32,7 +32,7 @@ class Direct1x1Kernel final : public Kernel {
         packed_(std::move(packed)),
         panels_(conv_panel_shape(kernels, problem.inputs[static_cast<size_t>(conv_.w_input)].dims, 1)),
         lines_(pixel_lines(problem, conv_)),
-        parts_(problem.threads),
+        parts_(worthwhile_parts(conv_.geometry.pixels() * panels_.n * panels_.k, problem.threads)),
         split_(split) {
     panels_.data = packed_.as<float>();
   }

@@ -23,7 +23,7 @@ class ConvGemmKernel : public Kernel {
         kernels_(kernels),
         panels_(conv_panel_shape(kernels, weight_dims, conv_.geometry.groups)),
         packed_(std::move(packed)),
-        parts_(parts) {}
+        parts_(worthwhile_parts(conv_.geometry.pixels() * conv_.geometry.outputs * panels_.k, parts)) {}
 
  protected:
   PackedPanels group_panels(int64_t g) const {

@@ -15,12 +15,9 @@ const WinogradTransforms& winograd_transforms(Isa isa) {
   if (!isa_available(isa))
     throw Error(ErrorKind::kDevice, "this processor lacks the instruction set of the chosen kernel");
   switch (isa) {
-    case Isa::kAvx512:
-      return winograd_transforms_avx512;
-    case Isa::kAvx2:
-      return winograd_transforms_avx2;
-    default:
-      return winograd_transforms_portable;
+    case Isa::kAvx512: return winograd_transforms_avx512;
+    case Isa::kAvx2: return winograd_transforms_avx2;
+    default: return winograd_transforms_portable;
   }
 }
 

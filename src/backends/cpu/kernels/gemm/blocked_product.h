@@ -37,6 +37,9 @@ void multiply_block(const PanelKernels& kernels, const PackedPanels& b, const Le
 void multiply_rows(const PanelKernels& kernels, const PackedPanels& b, const LeftRows& left, int64_t rows,
                    int64_t p0, int64_t p1, const Destination& to, const Epilogue& epilogue) noexcept;
 
+/// Threads worth a fork for a kernel of so many multiply-adds: below some 2 us the fork costs what it saves.
+inline int worthwhile_parts(int64_t multiply_adds, int threads) { return multiply_adds < 100'000 ? 1 : threads; }
+
 /// How a product is split between parts: part p gets rows [r0, r1) and panels [p0, p1).
 struct PartRange {
   int64_t r0, r1, p0, p1;

@@ -16,12 +16,9 @@ const PanelKernels& panel_kernels(Isa isa) {
                     std::to_string(static_cast<int>(isa)) + "-bit vectors); it has " +
                     cpu_features().to_string());
   switch (isa) {
-    case Isa::kAvx512:
-      return panel_kernels_avx512;
-    case Isa::kAvx2:
-      return panel_kernels_avx2;
-    default:
-      return panel_kernels_portable;
+    case Isa::kAvx512: return panel_kernels_avx512;
+    case Isa::kAvx2: return panel_kernels_avx2;
+    default: return panel_kernels_portable;
   }
 }
 

@@ -48,24 +48,12 @@ void integer_panel_avx512vnni(const uint8_t* a, int64_t lda, int64_t rows, const
     const uint8_t* at = a + r0 * lda;
     int32_t* to = c + r0 * ldc;
     switch (r1 - r0) {
-      case 1:
-        tile<1>(at, lda, b, groups, columns, to, ldc);
-        break;
-      case 2:
-        tile<2>(at, lda, b, groups, columns, to, ldc);
-        break;
-      case 3:
-        tile<3>(at, lda, b, groups, columns, to, ldc);
-        break;
-      case 4:
-        tile<4>(at, lda, b, groups, columns, to, ldc);
-        break;
-      case 5:
-        tile<5>(at, lda, b, groups, columns, to, ldc);
-        break;
-      default:
-        tile<6>(at, lda, b, groups, columns, to, ldc);
-        break;
+      case 1: tile<1>(at, lda, b, groups, columns, to, ldc); break;
+      case 2: tile<2>(at, lda, b, groups, columns, to, ldc); break;
+      case 3: tile<3>(at, lda, b, groups, columns, to, ldc); break;
+      case 4: tile<4>(at, lda, b, groups, columns, to, ldc); break;
+      case 5: tile<5>(at, lda, b, groups, columns, to, ldc); break;
+      default: tile<6>(at, lda, b, groups, columns, to, ldc); break;
     }
   }
 }

@@ -16,7 +16,7 @@ class BatchedKernel final : public Kernel {
   BatchedKernel(const Problem& problem, ProductProblem product, const PanelKernels& kernels)
       : product_(std::move(product)),
         kernels_(kernels),
-        parts_(problem.threads),
+        parts_(worthwhile_parts(product_.rows() * product_.n * product_.k, problem.threads)),
         b_constant_(problem.inputs[static_cast<size_t>(product_.b_input)].constant),
         a_constant_(problem.inputs[static_cast<size_t>(product_.a_input)].constant),
         gather_(product_.a_k != 1 && product_.k != 1),

@@ -18,7 +18,7 @@ class PackedKernel final : public Kernel {
         kernels_(kernels),
         packed_(std::move(packed)),
         panels_(packed_operand(kernels, product_, packed_)),
-        parts_(parts),
+        parts_(worthwhile_parts(product_.rows() * product_.n * product_.k, parts)),
         split_(split),
         gather_(product_.a_k != 1 && product_.k != 1),
         block_(std::min(product_.rows(), block_rows(kernels, product_.k, product_.n))) {}
