@@ -148,6 +148,7 @@ Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<d
       if (!times_us.empty()) times_us[i] = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       for (int id : s.release) data_[static_cast<size_t>(id)] = Datum();
     }
+    if (std::exception_ptr error = stream.take_error()) std::rethrow_exception(error);
     deliver(buffers);
     stream.end_run();
     return {};
@@ -157,6 +158,9 @@ Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<d
   } catch (const std::bad_alloc&) {
     stream.end_run();
     return {ErrorKind::kOutOfMemory, "out of memory while running"};
+  } catch (const std::exception& e) {   // from a reference, by way of the stream
+    stream.end_run();
+    return {ErrorKind::kInternal, e.what()};
   }
 }
 

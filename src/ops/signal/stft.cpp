@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/canonicalize.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/fourier.h"
@@ -17,17 +16,6 @@ struct StftAttributes {
     v("onesided", onesided);
   }
 };
-
-/// Exporters also write a real signal as [batch, length], which other runtimes take.
-void canonicalize(CanonicalizeContext& c) {
-  Value* signal = c.node().input(0);
-  if (!signal || !signal->type.has_rank() || signal->type.rank() != 2) return;
-  Graph& graph = c.graph();
-  Value* axes =
-      graph.add_constant(graph.unique_name(signal->name + ".axes"), Tensor::int64s(std::vector<int64_t>{2}));
-  Node* unsqueeze = graph.add_node("Unsqueeze", {signal, axes}, &c.node());
-  c.node().set_input(0, unsqueeze->add_output(graph.unique_name(signal->name + ".complex"), {}));
-}
 
 // Inputs: signal, frame_step, window, frame_length.
 void infer(InferContext& c) {
@@ -119,7 +107,6 @@ void register_op_stft(OpRegistry& registry) {
   d.min_inputs = 2;
   d.max_inputs = 4;
   d.attributes = attribute_specs<StftAttributes>();
-  d.canonicalize = canonicalize;
   d.infer = infer;
   d.evaluate = evaluate;
   d.samples = samples;

@@ -102,7 +102,7 @@ StridedCopy::StridedCopy(std::span<const int64_t> dims, Dims from_strides, Dims 
   const size_t last = nest_.dims.size() - 1;
   if (nest_.strides[1][last] != 1 || nest_.strides[0][last] == 1 || nest_.strides[0][last] == 0) return;
   for (size_t d = 0; d < last; ++d) {
-    if (nest_.strides[0][d] != 1 || nest_.dims[d] < 4 || nest_.dims[last] < 4) continue;
+    if (nest_.strides[0][d] != 1 || nest_.dims[d] < 4) continue;
     transposed_ = true;
     rows_ = nest_.dims[d], columns_ = nest_.dims[last];
     from_column_ = nest_.strides[0][last], to_row_ = nest_.strides[1][d];
