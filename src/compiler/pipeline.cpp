@@ -4,6 +4,7 @@
 #include "ir/verify.h"
 #include "passes/absorb_pads.h"
 #include "passes/eliminate_dead_nodes.h"
+#include "passes/eliminate_gathers.h"
 #include "passes/eliminate_reshapes.h"
 #include "passes/eliminate_transposes.h"
 #include "passes/expand_einsum.h"
@@ -31,7 +32,7 @@ std::vector<Phase> pipeline() {
       // eliminate_transposes, that leaves one transpose on each operand.
       {"simplify",
        {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(), fold_batch_norm(),
-        eliminate_reshapes(), eliminate_transposes(), recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
+        eliminate_reshapes(), eliminate_gathers(), eliminate_transposes(), recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
        true},
       // Layouts before fusion: regions do not span layouts.
       {"layout", {assign_layouts()}, false},

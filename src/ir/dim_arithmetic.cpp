@@ -19,7 +19,7 @@ bool is_plain_symbol(const Dim& d) {
 /// Larger products stay unexpanded, so that no model can make an expression explode.
 constexpr size_t kMaxExpandedTerms = 64;
 
-/// min(max(x, b), b) = b and max(min(x, b), b) = b: whether `a` is such an inner expression of `kind` over b.
+/// min(max(x, b), b) = b, max(max(x, b), b) = max(x, b) and their duals: whether `a` is such an inner expression of `kind` over b.
 bool absorbs(const SymbolTable& table, Symbol::Kind kind, const Dim& a, const Dim& b) {
   if (!is_plain_symbol(a)) return false;
   const Symbol& s = table.at(a.terms()[0].first);
@@ -146,6 +146,8 @@ Dim SymbolTable::product(std::span<const Dim> dims) {
 
 Dim SymbolTable::min(const Dim& unresolved_a, const Dim& unresolved_b) {
   Dim a = resolve(unresolved_a), b = resolve(unresolved_b);
+  if (absorbs(*this, Symbol::Kind::kMin, a, b)) return a;
+  if (absorbs(*this, Symbol::Kind::kMin, b, a)) return b;
   if (absorbs(*this, Symbol::Kind::kMax, a, b)) return b;
   if (absorbs(*this, Symbol::Kind::kMax, b, a)) return a;
   if (upper_bound(a - b) <= 0) return a;
@@ -156,6 +158,8 @@ Dim SymbolTable::min(const Dim& unresolved_a, const Dim& unresolved_b) {
 
 Dim SymbolTable::max(const Dim& unresolved_a, const Dim& unresolved_b) {
   Dim a = resolve(unresolved_a), b = resolve(unresolved_b);
+  if (absorbs(*this, Symbol::Kind::kMax, a, b)) return a;
+  if (absorbs(*this, Symbol::Kind::kMax, b, a)) return b;
   if (absorbs(*this, Symbol::Kind::kMin, a, b)) return b;
   if (absorbs(*this, Symbol::Kind::kMin, b, a)) return a;
   if (lower_bound(a - b) >= 0) return a;

@@ -104,6 +104,7 @@ TEST_F(DimTest, MinAndMaxDecideFromBounds) {
   EXPECT_EQ(table.min(h, w), table.min(w, h));
   EXPECT_EQ(table.max(table.min(h, Dim(512)), h), h);
   EXPECT_EQ(table.min(h, table.max(w, h)), h);
+  EXPECT_EQ(table.max(h, table.max(w, h)), table.max(w, h));
   table.set_bounds(id(h), 1, 10);
   table.set_bounds(id(w), 10, 20);
   EXPECT_EQ(table.max(h, w), w);

@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "passes/eliminate_gathers.h"
 #include "passes/eliminate_reshapes.h"
 #include "passes/eliminate_transposes.h"
 #include "tests/passes/harness.h"
 
 namespace wootz::pass_tests {
 namespace {
+
+TEST(EliminateGathers, RunningIndices) {
+  const auto graph = [](const std::string& first, const std::string& body) {
+    return "graph(%x: float32[b,s]) -> (%y) {\n%zero: int64[] = constant 0\n%one: int64[] = constant 1\n%nb: int64[] = symbolic [" + first +
+           "]\n%ns: int64[] = symbolic [s]\n%full: int64[4] = symbolic [b, 1, s, 1]\n%column: int64[3] = symbolic [b, 1, 1]\n"
+           "%row: int64[4] = symbolic [1, 1, s, 1]\n%five: int64[4] = symbolic [b, 1, 1, 1]\n%ib = Range(%zero, %nb, %one)\n"
+           "%is = Range(%zero, %ns, %one)\n%b4 = Reshape(%ib, %five) {allowzero=1}\n%s4 = Reshape(%is, %row) {allowzero=1}\n"
+           "%eb = Expand(%b4, %full)\n%es = Expand(%s4, %full)\n" + body + "\n}";
+  };
+  check_cases(eliminate_gathers(),
+              {
+                  {"every index", graph("b", "%i = Concat(%eb, %es) {axis=-1}\n%y = GatherND(%x, %i)"),
+                   "graph(%x: float32[b,s]) -> (%y) {\n%t: int64[3] = symbolic [b, 1, s]\n%y = Reshape(%x, %t) {allowzero=1}\n}"},
+                  {"rows and columns exchanged",
+                   "graph(%x: float32[3,3]) -> (%y) {\n%zero: int64[] = constant 0\n%one: int64[] = constant 1\n%n: int64[] = constant 3\n"
+                   "%full: int64[3] = constant [3, 3, 1]\n%r: int64[3] = constant [3, 1, 1]\n%c: int64[3] = constant [1, 3, 1]\n%i = Range(%zero, %n, %one)\n"
+                   "%a = Reshape(%i, %r) {allowzero=1}\n%b = Reshape(%i, %c) {allowzero=1}\n%ea = Expand(%a, %full)\n%eb = Expand(%b, %full)\n"
+                   "%k = Concat(%eb, %ea) {axis=-1}\n%y = GatherND(%x, %k)\n}", ""},
+              });
+}
 
 TEST(EliminateReshapes, Chains) {
   const auto graph = [](const std::string& body) { return "graph(%x: float32[n,1,6]) -> (%y) {\n" + body + "\n}"; };
