@@ -13,7 +13,20 @@ struct Running {
   Dim size;
 };
 
+std::optional<Running> running_constant(const Tensor& t) {
+  if (!is_integer(t.dtype()) || t.size() < 2) return std::nullopt;
+  Running running{0, Dim(t.size())};
+  for (size_t i = 0; i < t.dims().size(); ++i)
+    if (t.dims()[i] == t.size()) running.axis = i;
+    else if (t.dims()[i] != 1) return std::nullopt;
+  int64_t expected = 0;
+  for (int64_t index : t.to_int64s())
+    if (index != expected++) return std::nullopt;
+  return running;
+}
+
 std::optional<Running> running_index(const Value* v, int depth = 0) {
+  if (v && v->is_constant()) return running_constant(*v->constant);
   const Node* n = v ? v->producer() : nullptr;
   if (!n || depth > 8 || !v->type.has_rank()) return std::nullopt;
   if (n->is("Range")) {

@@ -19,6 +19,17 @@ TEST(EliminateGathers, RunningIndices) {
               {
                   {"every index", graph("b", "%i = Concat(%eb, %es) {axis=-1}\n%y = GatherND(%x, %i)"),
                    "graph(%x: float32[b,s]) -> (%y) {\n%t: int64[3] = symbolic [b, 1, s]\n%y = Reshape(%x, %t) {allowzero=1}\n}"},
+                  {"constant indices",
+                   "graph(%x: float32[b,4]) -> (%y) {\n%zero: int64[] = constant 0\n%one: int64[] = constant 1\n%nb: int64[] = symbolic [b]\n"
+                   "%full: int64[3] = symbolic [b, 4, 1]\n%c: int64[3] = symbolic [b, 1, 1]\n%k: int64[1,4,1] = constant [0, 1, 2, 3]\n"
+                   "%i = Range(%zero, %nb, %one)\n%a = Reshape(%i, %c) {allowzero=1}\n%ea = Expand(%a, %full)\n%ek = Expand(%k, %full)\n"
+                   "%j = Concat(%ea, %ek) {axis=-1}\n%z = GatherND(%x, %j)\n%y = Relu(%z)\n}",
+                   "graph(%x: float32[b,4]) -> (%y) {\n%s: int64[2] = symbolic [b, 4]\n%z = Reshape(%x, %s) {allowzero=1}\n%y = Relu(%z)\n}"},
+                  {"constant indices that stop early",
+                   "graph(%x: float32[b,4]) -> (%y) {\n%zero: int64[] = constant 0\n%one: int64[] = constant 1\n%nb: int64[] = symbolic [b]\n"
+                   "%full: int64[3] = symbolic [b, 3, 1]\n%c: int64[3] = symbolic [b, 1, 1]\n%k: int64[1,3,1] = constant [0, 1, 2]\n"
+                   "%i = Range(%zero, %nb, %one)\n%a = Reshape(%i, %c) {allowzero=1}\n%ea = Expand(%a, %full)\n%ek = Expand(%k, %full)\n"
+                   "%j = Concat(%ea, %ek) {axis=-1}\n%y = GatherND(%x, %j)\n}", ""},
                   {"rows and columns exchanged",
                    "graph(%x: float32[3,3]) -> (%y) {\n%zero: int64[] = constant 0\n%one: int64[] = constant 1\n%n: int64[] = constant 3\n"
                    "%full: int64[3] = constant [3, 3, 1]\n%r: int64[3] = constant [3, 1, 1]\n%c: int64[3] = constant [1, 3, 1]\n%i = Range(%zero, %n, %one)\n"
