@@ -3,6 +3,7 @@
 // kept when their score is above score_threshold and their IoU with every kept box is at most iou_threshold.
 // Rows [batch, class, box].
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "ops/contents.h"
@@ -85,6 +86,44 @@ Limits limits_of(const EvalContext& ctx) {
   return l;
 }
 
+/// Kept boxes by their left edge, in columns as wide as the widest box: what overlaps a box starts in its own column or in a
+/// neighbour of that. Detectors that shift each class aside ask for tens of thousands of boxes at once.
+class Columns {
+ public:
+  Columns(const std::vector<Box>& boxes, const Ints& order) : boxes_(boxes) {
+    float left = 0, right = 0, widest = 0;
+    bool finite = true;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const Box& b = boxes[static_cast<size_t>(order[i])];
+      finite = finite && std::isfinite(b.x0) && std::isfinite(b.x1);
+      left = i ? std::min(left, b.x0) : b.x0;
+      right = i ? std::max(right, b.x0) : b.x0;
+      widest = std::max(widest, b.x1 - b.x0);
+    }
+    left_ = left;
+    const double columns = widest > 0 ? (double(right) - left) / widest : 0;
+    if (finite && columns >= 1 && columns < 1e6) width_ = widest, kept_.resize(static_cast<size_t>(columns) + 1);
+    else kept_.resize(1);
+  }
+
+  bool is_clear(const Box& box, float iou) const {
+    const size_t column = column_of(box), last = std::min(column + 1, kept_.size() - 1);
+    for (size_t c = column > 0 ? column - 1 : 0; c <= last; ++c)
+      for (int64_t k : kept_[c])
+        if (overlaps(box, boxes_[static_cast<size_t>(k)], iou)) return false;
+    return true;
+  }
+  void keep(int64_t index) { kept_[column_of(boxes_[static_cast<size_t>(index)])].push_back(index); }
+
+ private:
+  size_t column_of(const Box& box) const {
+    return width_ > 0 ? std::min(static_cast<size_t>((double(box.x0) - left_) / width_), kept_.size() - 1) : 0;
+  }
+  const std::vector<Box>& boxes_;
+  std::vector<Ints> kept_;
+  double left_ = 0, width_ = 0;
+};
+
 /// The boxes kept for one batch and class, best first.
 Ints select(const std::vector<Box>& boxes, const float* scores, const Limits& limits) {
   Ints order;
@@ -92,13 +131,12 @@ Ints select(const std::vector<Box>& boxes, const float* scores, const Limits& li
     if (!limits.has_score || scores[i] > limits.score) order.push_back(static_cast<int64_t>(i));
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
   Ints kept;
+  Columns columns(boxes, order);
   for (int64_t candidate : order) {
     if (static_cast<int64_t>(kept.size()) >= limits.per_class) break;
-    const Box& box = boxes[static_cast<size_t>(candidate)];
-    const bool clear = std::none_of(kept.begin(), kept.end(), [&](int64_t k) {
-      return overlaps(box, boxes[static_cast<size_t>(k)], limits.iou);
-    });
-    if (clear) kept.push_back(candidate);
+    if (!columns.is_clear(boxes[static_cast<size_t>(candidate)], limits.iou)) continue;
+    kept.push_back(candidate);
+    columns.keep(candidate);
   }
   return kept;
 }

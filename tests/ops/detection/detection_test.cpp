@@ -2,7 +2,9 @@
 // Cases worked out by hand from the specification.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "ops/sample_tensors.h"
 #include "tests/ops/run_op.h"
@@ -28,6 +30,43 @@ TEST(NonMaxSuppression, KeepsAnOverlapEqualToTheThreshold) {
 TEST(NonMaxSuppression, NoLimitMeansNoBox) {
   const Tensor boxes = floats({1, 1, 4}, {0, 0, 1, 1});
   EXPECT_EQ(run_one("NonMaxSuppression", {boxes, floats({1, 1, 1}, {1})}).dims(), (Dims{0, 3}));
+}
+
+/// Greedy selection over all pairs, as the specification tells it.
+std::vector<int64_t> select_plainly(const std::vector<float>& boxes, const std::vector<float>& scores, float threshold) {
+  std::vector<size_t> order(scores.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  std::vector<int64_t> kept;
+  const auto side = [&](size_t i, size_t k) { return boxes[i * 4 + k]; };
+  const auto area = [&](size_t i) { return (side(i, 2) - side(i, 0)) * (side(i, 3) - side(i, 1)); };
+  for (size_t i : order) {
+    bool clear = true;
+    for (int64_t k : kept) {
+      const auto j = static_cast<size_t>(k);
+      const float h = std::min(side(i, 2), side(j, 2)) - std::max(side(i, 0), side(j, 0));
+      const float w = std::min(side(i, 3), side(j, 3)) - std::max(side(i, 1), side(j, 1));
+      if (h > 0 && w > 0 && h * w / (area(i) + area(j) - h * w) > threshold) clear = false;
+    }
+    if (clear) kept.push_back(static_cast<int64_t>(i));
+  }
+  return kept;
+}
+
+TEST(NonMaxSuppression, ManyBoxesMatchTheComparisonOfAllPairs) {
+  for (float spread : {20.0f, 300.0f, 20000.0f}) {
+    std::mt19937 random(3);
+    std::vector<float> boxes, scores;
+    for (int i = 0; i < 400; ++i) {
+      const float y = static_cast<float>(random() % 1000) * spread / 1000, x = static_cast<float>(random() % 1000) * spread / 1000;
+      boxes.insert(boxes.end(), {y, x, y + 1 + static_cast<float>(random() % 40), x + 1 + static_cast<float>(random() % 40)});
+      scores.push_back(static_cast<float>(random() % 100) / 100);
+    }
+    const Tensor rows = run_one("NonMaxSuppression", {floats({1, 400, 4}, boxes), floats({1, 1, 400}, scores), ints({400}), floats({1}, {0.3f})});
+    std::vector<int64_t> found;
+    for (int64_t i = 0; i < rows.dims()[0]; ++i) found.push_back(rows.as<int64_t>()[i * 3 + 2]);
+    EXPECT_EQ(found, select_plainly(boxes, scores, 0.3f)) << "spread " << spread;
+  }
 }
 
 TEST(RoiAlign, AdaptiveSamplesOfARamp) {
