@@ -82,7 +82,10 @@ void expect_covers(const OneNode& one, const Value& value, const Datum& found, c
   }
   if (!value.contents) return;
   std::vector<int64_t> elements;
-  for (double number : found.tensor.to_doubles()) elements.push_back(static_cast<int64_t>(number));
+  if (is_float(found.tensor.dtype()))
+    for (double number : found.tensor.to_doubles()) elements.push_back(static_cast<int64_t>(number));
+  else
+    elements = found.tensor.to_int64s();
   ASSERT_EQ(value.contents->size(), elements.size()) << what;
   for (size_t i = 0; i < elements.size(); ++i) {
     const auto number = one.bindings.evaluate(symbols.resolve((*value.contents)[i]));
