@@ -48,6 +48,9 @@ struct OneNode {
     }
     node = graph.add_node(def.domain, def.name, values);
     node->attributes = sample.attributes;
+    for (auto& [name, attribute] : node->attributes)
+      if (auto* body = std::get_if<GraphPtr>(&attribute))
+        *body = (*body)->clone(graph.shared_symbols(), &graph);
     for (int i = 0; i < sample.output_count; ++i)
       graph.add_output(node->add_output("out" + std::to_string(i), Type()));
   }

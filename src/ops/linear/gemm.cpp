@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/linear/gemm.h"
 
+#include "ops/canonicalize.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
@@ -10,6 +11,11 @@
 
 namespace wootz {
 namespace {
+
+/// Before opset 7 an attribute allowed C to broadcast; now it always may.
+void canonicalize(CanonicalizeContext& c) {
+  if (c.opset() < 7) c.node().attributes.erase("broadcast");
+}
 
 void infer(InferContext& c) {
   const auto a = c.attributes_as<GemmAttributes>();
@@ -180,6 +186,7 @@ void register_op_gemm(OpRegistry& registry) {
   d.max_inputs = 3;
   d.attributes = attribute_specs<GemmAttributes>();
   d.fusion = FusionKind::kContraction;
+  d.canonicalize = canonicalize;
   d.infer = infer;
   d.evaluate = evaluate;
   d.evaluate_elements = evaluate_elements;

@@ -16,6 +16,8 @@ namespace {
 void canonicalize(CanonicalizeContext& c) {
   Node& node = c.node();
   if (c.opset() >= 14) return;
+  node.attributes.erase("consumed_inputs");
+  node.attributes.erase("is_test");  // how a model was trained, not how it is used
   if (node.output(1) || node.output(2) || node.output(3) || node.output(4))
     node.attributes.set("training_mode", int64_t{1});
   if (c.opset() >= 9) node.attributes.erase("spatial");
