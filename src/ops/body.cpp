@@ -9,6 +9,28 @@ namespace {
 
 constexpr int kMaxWidenings = 4;
 
+/// True for a dim that a widening made: it stands for every value already.
+bool is_widened(const Dim& d, const SymbolTable& symbols, size_t first_fresh) {
+  if (d.constant() != 0 || d.terms().size() != 1 || d.terms()[0].second != 1) return false;
+  const SymbolId id = d.terms()[0].first;
+  return static_cast<size_t>(id) >= first_fresh && symbols.is_unknown(id);
+}
+
+/// The state's type with the dims that differ from those of `next` made unknown, once.
+Type widened(InferContext& context, const Type& state, const Type& next, size_t first_fresh) {
+  Type type = joined(context, state, next);
+  if (!type.shape) return type;
+  for (size_t i = 0; i < type.shape->size(); ++i) {
+    const Dim& before = (*state.shape)[i];
+    Dim& d = (*type.shape)[i];
+    if (is_widened(before, context.symbols(), first_fresh))
+      d = before;
+    else if (!context.symbols().equal(d, before))
+      d = context.unknown("carried");  // it may grow without bound
+  }
+  return type;
+}
+
 /// Forgets what an inference with narrower input types wrote into the body.
 void forget_shapes(Graph& body) {
   for (const auto& value : body.values()) {
@@ -41,8 +63,8 @@ Graph& body_of(const Node& node, const char* attribute) {
 }
 
 Type joined(InferContext& context, const Type& a, const Type& b) {
-  if (a.kind == Type::Kind::kUnknown || b.kind == Type::Kind::kUnknown)
-    return a.kind == Type::Kind::kUnknown ? b : a;
+  if (a.kind == Type::Kind::kUnknown) return without_shape(b);
+  if (b.kind == Type::Kind::kUnknown) return without_shape(a);
   context.check(a.kind == b.kind &&
                     (a.dtype == b.dtype || a.dtype == DType::kUndefined || b.dtype == DType::kUndefined),
                 "expected one type, found " + to_string(a, context.symbols()) + " and " +
@@ -84,13 +106,14 @@ std::vector<Type> infer_carried(InferContext& context, Graph& body, size_t first
   context.check(body.inputs().size() >= first_input + states.size() &&
                     body.outputs().size() >= first_output + states.size(),
                 "expected a body with " + std::to_string(states.size()) + " carried values");
+  const size_t first_fresh = context.symbols().size();
   for (int widening = 0;; ++widening) {
     if (widening > 0) forget_shapes(body);
     set_input_types(body, first_input, states);
     infer_graph(body);
     bool stable = true;
     for (size_t i = 0; i < states.size(); ++i) {
-      Type next = joined(context, states[i], body.outputs()[first_output + i]->type);
+      Type next = widened(context, states[i], body.outputs()[first_output + i]->type, first_fresh);
       if (next == states[i]) continue;
       stable = false;
       states[i] = widening + 1 < kMaxWidenings ? next : without_shape(next);

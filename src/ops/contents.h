@@ -14,8 +14,8 @@ using Contents = std::optional<std::vector<Dim>>;
 
 /// The input's elements where they are known and few.
 Contents small_contents(const InferContext& context, size_t input);
-/// Records the elements of output i when its type (already set) may carry contents: integer or bool, rank 0 or 1, few
-/// elements.
+/// Records the elements of output i when its type (already set) may carry contents: integer or bool, rank 0
+/// or 1, few elements.
 void keep_contents(InferContext& context, size_t output, Contents contents);
 /// The number of elements of a rank-1 input where its shape tells.
 std::optional<int64_t> static_length(const InferContext& context, size_t input);

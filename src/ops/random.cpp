@@ -32,8 +32,8 @@ std::array<uint32_t, 4> RandomStream::block(uint64_t i, uint32_t stream) const {
   auto k0 = static_cast<uint32_t>(key_), k1 = static_cast<uint32_t>(key_ >> 32);
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = uint64_t{0xD2511F53u} * c[0], b = uint64_t{0xCD9E8D57u} * c[2];
-    c = {static_cast<uint32_t>(b >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(b), static_cast<uint32_t>(a >> 32) ^ c[3] ^ k1,
-         static_cast<uint32_t>(a)};
+    c = {static_cast<uint32_t>(b >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(b),
+         static_cast<uint32_t>(a >> 32) ^ c[3] ^ k1, static_cast<uint32_t>(a)};
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
@@ -53,8 +53,8 @@ double RandomStream::normal(uint64_t i) const {
 
 DType random_dtype(std::optional<int64_t> chosen, DType fallback) {
   const DType dtype = chosen && *chosen > 0 && *chosen < kDTypeCount ? static_cast<DType>(*chosen)
-                      : chosen                                        ? DType::kUndefined
-                                                                      : fallback;
+                      : chosen                                       ? DType::kUndefined
+                                                                     : fallback;
   switch (dtype) {
     case DType::kFloat32:
     case DType::kFloat64:
@@ -62,7 +62,8 @@ DType random_dtype(std::optional<int64_t> chosen, DType fallback) {
     case DType::kBFloat16: return dtype;
     default: break;
   }
-  throw Error(ErrorKind::kInvalidModel, "expected a floating-point type as dtype, found " + std::string(dtype_name(dtype)));
+  throw Error(ErrorKind::kInvalidModel,
+              "expected a floating-point type as dtype, found " + std::string(dtype_name(dtype)));
 }
 
 }  // namespace wootz

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random numbers (Philox 4x32, 10 rounds): element i of a stream depends on the key and i alone, so results
-// do not depend on the number of threads or the order of evaluation.
+// Counter-based random numbers (Philox 4x32, 10 rounds): element i of a stream depends on the key and i
+// alone, so results do not depend on the number of threads or the order of evaluation.
 #pragma once
 #include <array>
 #include <cstdint>

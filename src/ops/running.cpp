@@ -11,28 +11,38 @@ namespace {
 /// The type in which T accumulates.
 template <class T>
 auto wide(const T& v) {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<double>(v);
-  else if constexpr (std::is_arithmetic_v<T>) return static_cast<uint64_t>(v);
-  else if constexpr (requires { static_cast<int64_t>(v); }) return static_cast<uint64_t>(static_cast<int64_t>(v));
-  else return static_cast<double>(v);
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<double>(v);
+  else if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<uint64_t>(v);
+  else if constexpr (requires { static_cast<int64_t>(v); })
+    return static_cast<uint64_t>(static_cast<int64_t>(v));
+  else
+    return static_cast<double>(v);
 }
 
 template <class T, class W>
 T narrow(W v) {
-  if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(v);
-  else if constexpr (std::is_same_v<W, uint64_t>) return T(static_cast<int64_t>(v));
-  else return T(v);
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<T>(v);
+  else if constexpr (std::is_same_v<W, uint64_t>)
+    return T(static_cast<int64_t>(v));
+  else
+    return T(v);
 }
 
 template <class T>
-void run_row(const T* in, T* out, int64_t count, int64_t stride, const RunningAttributes& a, bool multiplies) {
+void run_row(const T* in, T* out, int64_t count, int64_t stride, const RunningAttributes& a,
+             bool multiplies) {
   auto total = wide(T{});
   if (multiplies) total = 1;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t at = (a.reverse ? count - 1 - i : i) * stride;
     const auto before = total;
-    if (multiplies) total *= wide(in[at]);
-    else total += wide(in[at]);
+    if (multiplies)
+      total *= wide(in[at]);
+    else
+      total += wide(in[at]);
     out[at] = narrow<T>(a.exclusive ? before : total);
   }
 }

@@ -16,8 +16,8 @@ struct RunningAttributes {
 };
 
 void infer_running(InferContext& context);
-/// out[i] = total of in[..i] (without in[i] when exclusive), from the far end when reverse; floats accumulate in double,
-/// integers wrap.
+/// out[i] = total of in[..i] (without in[i] when exclusive), from the far end when reverse; floats accumulate
+/// in double, integers wrap.
 void evaluate_running(EvalContext& context, bool multiplies);
 
 }  // namespace wootz

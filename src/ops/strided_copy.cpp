@@ -47,8 +47,8 @@ void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from, 
   });
 }
 
-void copy_permuted(DType dtype, std::span<const int64_t> dims, std::span<const int64_t> perm, const void* from,
-                   void* to) {
+void copy_permuted(DType dtype, std::span<const int64_t> dims, std::span<const int64_t> perm,
+                   const void* from, void* to) {
   const Dims strides = contiguous_strides(dims);
   Dims box;
   StridedSide source;

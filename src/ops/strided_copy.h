@@ -21,7 +21,8 @@ void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from, 
                   void* to, const StridedSide& to_side);
 
 /// Transposes a dense box: dim i of the dense result is dim perm[i] of the source.
-void copy_permuted(DType dtype, std::span<const int64_t> dims, std::span<const int64_t> perm, const void* from, void* to);
+void copy_permuted(DType dtype, std::span<const int64_t> dims, std::span<const int64_t> perm,
+                   const void* from, void* to);
 
 /// Copies `count` neighbouring elements, strings included.
 void copy_elements(DType dtype, const void* from, int64_t from_at, void* to, int64_t to_at, int64_t count);

@@ -11,8 +11,8 @@ namespace wootz::testing_ops {
 using Attrs = std::vector<std::pair<std::string, Attribute>>;
 
 /// Runs one operator of the standard by its reference.
-inline std::vector<Datum> run_op(const std::string& op, const std::vector<Datum>& inputs, const Attrs& attributes = {},
-                                 size_t outputs = 1) {
+inline std::vector<Datum> run_op(const std::string& op, const std::vector<Datum>& inputs,
+                                 const Attrs& attributes = {}, size_t outputs = 1) {
   Graph graph;
   std::vector<Value*> values;
   std::vector<const Datum*> data;

@@ -53,6 +53,7 @@ struct OneNode {
     Type type = type_of(datum);
     if (is_tensor && operands == Operands::kSymbolic) {
       for (size_t k = 0; k < type.shape->size(); ++k) {
+        if (datum.tensor.dims()[k] == 0) continue;  // a symbol that is 0 where another is 1: no bound tells
         const Dim symbol = graph.symbols().input(name + "_" + std::to_string(k));
         bindings.bind(symbol.terms()[0].first, datum.tensor.dims()[k]);
         (*type.shape)[k] = symbol;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// wootz.BatchedScan: opset 8's Scan. Every state and scan input has a batch axis first, scan inputs a sequence axis second;
-// the body sees neither. A sequence ends at its length in sequence_lens; scan outputs are zero beyond it.
+// wootz.BatchedScan: opset 8's Scan. Every state and scan input has a batch axis first, scan inputs a
+// sequence axis second; the body sees neither. A sequence ends at its length in sequence_lens; scan outputs
+// are zero beyond it.
 #include "ops/body.h"
 #include "ops/contents.h"
 #include "ops/registry.h"
@@ -24,16 +25,19 @@ struct BatchedScanAttributes {
 template <class Context>
 size_t state_count(const Context& ctx, const BatchedScanAttributes& a, const Graph& body) {
   const auto inputs = static_cast<int64_t>(ctx.input_count()) - 1;
-  ctx.check(a.num_scan_inputs >= 1 && a.num_scan_inputs <= inputs, "expected num_scan_inputs in [1, number of inputs - 1]");
+  ctx.check(a.num_scan_inputs >= 1 && a.num_scan_inputs <= inputs,
+            "expected num_scan_inputs in [1, number of inputs - 1]");
   const auto states = static_cast<size_t>(inputs - a.num_scan_inputs);
   ctx.check(static_cast<int64_t>(body.inputs().size()) == inputs && body.outputs().size() >= states,
-            "expected a body of " + std::to_string(inputs) + " inputs and at least " + std::to_string(states) + " outputs");
+            "expected a body of " + std::to_string(inputs) + " inputs and at least " +
+                std::to_string(states) + " outputs");
   return states;
 }
 
 Type without_leading(Type type, size_t count) {
   if (!type.shape) return type;
-  type.shape->erase(type.shape->begin(), type.shape->begin() + static_cast<std::ptrdiff_t>(std::min(count, type.shape->size())));
+  type.shape->erase(type.shape->begin(),
+                    type.shape->begin() + static_cast<std::ptrdiff_t>(std::min(count, type.shape->size())));
   return type;
 }
 
@@ -46,11 +50,14 @@ void infer(InferContext& ctx) {
   for (size_t i = 1; i < ctx.input_count(); ++i) {
     const bool scanned = i > states;
     const Type& type = ctx.input(i);
-    if (type.shape && type.rank() < (scanned ? 2 : 1)) ctx.fail("expected a batch axis" + std::string(scanned ? " and a sequence axis" : ""));
+    if (type.shape && type.rank() < (scanned ? 2 : 1))
+      ctx.fail("expected a batch axis" + std::string(scanned ? " and a sequence axis" : ""));
     if (type.shape) batch = (*type.shape)[0];
     if (type.shape && scanned) length = (*type.shape)[1];
-    if (scanned) body.inputs()[i - 1]->type = without_leading(type, 2);
-    else initial.push_back(without_leading(type, 1));
+    if (scanned)
+      body.inputs()[i - 1]->type = without_leading(type, 2);
+    else
+      initial.push_back(without_leading(type, 1));
   }
   if (!batch) batch = ctx.unknown("batch");
   if (!length) length = ctx.unknown("trips");
@@ -71,14 +78,25 @@ Tensor row(const Tensor& t, int64_t i) {
   return out;
 }
 
-/// Zero rows added at the end of the first axis.
-Tensor padded(const Tensor& t, int64_t rows) {
-  Dims dims = t.dims();
-  if (dims[0] == rows) return t;
+/// A batch's results with zero rows up to `rows`; `like` gives the dims where the sequence was empty.
+Tensor padded(const Tensor& t, int64_t rows, const Tensor& like) {
+  Dims dims = (t.dims()[0] > 0 ? t : like).dims();
   dims[0] = rows;
   Tensor out = Tensor::zeros(t.dtype(), dims);
-  copy_elements(t.dtype(), t.data(), 0, out.data(), 0, t.size());
+  if (t.dims()[0] > 0) copy_elements(t.dtype(), t.data(), 0, out.data(), 0, t.size());
   return out;
+}
+
+/// Stacks what the batches gave, each padded to `rows`.
+Tensor stacked_batches(const EvalContext& ctx, const std::vector<Tensor>& batches, int64_t rows,
+                       Type declared) {
+  Stacked all;
+  const Tensor* like = batches.empty() ? nullptr : &batches.front();
+  for (const Tensor& t : batches)
+    if (t.dims()[0] > 0) like = &t;
+  for (const Tensor& t : batches) all.push(padded(t, rows, *like));
+  if (declared.shape) declared.shape->insert(declared.shape->begin(), Dim(rows));
+  return all.stack(ctx, declared, 0, false);
 }
 
 void evaluate(EvalContext& ctx) {
@@ -88,20 +106,24 @@ void evaluate(EvalContext& ctx) {
   const Tensor& first = ctx.input(1 + states);
   ctx.check(first.rank() >= 2, "expected scan inputs with a batch and a sequence axis");
   const int64_t batch = first.dims()[0], longest = first.dims()[1];
-  const Ints lengths = ctx.has_input(0) ? ctx.input(0).to_int64s() : Ints(static_cast<size_t>(batch), longest);
-  ctx.check(static_cast<int64_t>(lengths.size()) == batch, "expected one length for each of the " + std::to_string(batch) + " batches");
+  const Ints lengths =
+      ctx.has_input(0) ? ctx.input(0).to_int64s() : Ints(static_cast<size_t>(batch), longest);
+  ctx.check(static_cast<int64_t>(lengths.size()) == batch,
+            "expected one length for each of the " + std::to_string(batch) + " batches");
   for (size_t i = 1; i < ctx.input_count(); ++i)
     ctx.check(ctx.input(i).rank() >= (i > states ? 2 : 1) && ctx.input(i).dims()[0] == batch &&
                   (i <= states || ctx.input(i).dims()[1] == longest),
               "expected one batch size, and one length of the scan inputs");
-  std::vector<Stacked> results(body.outputs().size());
+  std::vector<Stacked> finals(states);
+  std::vector<std::vector<Tensor>> outputs(body.outputs().size() - states);
   for (int64_t b = 0; b < batch; ++b) {
     std::vector<Datum> carried;
     std::vector<Tensor> scanned;
     for (size_t i = 0; i < states; ++i) carried.emplace_back(row(ctx.input(i + 1), b));
     for (size_t i = states + 1; i < ctx.input_count(); ++i) scanned.push_back(row(ctx.input(i), b));
     const int64_t length = lengths[static_cast<size_t>(b)];
-    ctx.check(length >= 0 && length <= longest, "expected sequence lengths in [0, " + std::to_string(longest) + "]");
+    ctx.check(length >= 0 && length <= longest,
+              "expected sequence lengths in [0, " + std::to_string(longest) + "]");
     std::vector<Stacked> stacked(body.outputs().size() - states);
     for (int64_t trip = 0; trip < length; ++trip) {
       for (size_t i = 0; i < scanned.size(); ++i) {
@@ -113,15 +135,14 @@ void evaluate(EvalContext& ctx) {
       out.resize(states);
       carried = std::move(out);
     }
-    for (size_t i = 0; i < states; ++i) results[i].push(carried[i].tensor);
+    for (size_t i = 0; i < states; ++i) finals[i].push(carried[i].tensor);
     for (size_t i = 0; i < stacked.size(); ++i)
-      results[states + i].push(padded(stacked[i].stack(ctx, body.outputs()[states + i]->type, 0, false), longest));
+      outputs[i].push_back(stacked[i].stack(ctx, body.outputs()[states + i]->type, 0, false));
   }
-  for (size_t i = 0; i < results.size(); ++i) {
-    Type declared = body.outputs()[i]->type;
-    if (declared.shape && i >= states) declared.shape->insert(declared.shape->begin(), Dim(longest));
-    ctx.set_output(i, results[i].stack(ctx, declared, 0, false));
-  }
+  for (size_t i = 0; i < states; ++i)
+    ctx.set_output(i, finals[i].stack(ctx, body.outputs()[i]->type, 0, false));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    ctx.set_output(states + i, stacked_batches(ctx, outputs[i], longest, body.outputs()[states + i]->type));
 }
 
 /// (state, x) -> (x, state)
@@ -143,7 +164,8 @@ std::vector<Sample> samples() {
     more.emplace_back("num_scan_inputs", int64_t{1});
     return more;
   };
-  return {make("full length", {Datum{}, start, x}, with({}), 2), make("lengths", {ints({3, 1}), start, x}, with({}), 2),
+  return {make("full length", {Datum{}, start, x}, with({}), 2),
+          make("lengths", {ints({3, 1}), start, x}, with({}), 2),
           make("backwards", {Datum{}, start, x}, with({{"directions", Ints{1}}}), 2),
           make("nothing", {ints({0, 2}), start, x}, with({}), 2),
           make("no steps", {Datum{}, start, Tensor::zeros(DType::kFloat32, {2, 0, 1})}, with({}), 2)};
@@ -155,7 +177,9 @@ void register_op_batched_scan(OpRegistry& registry) {
   OpDef def;
   def.domain = "wootz";
   def.name = "BatchedScan";
-  def.doc = "Opset 8's Scan: over the second axis of the scan inputs, for each element of the batch (the first axis).";
+  def.doc =
+      "Opset 8's Scan: over the second axis of the scan inputs, for each element of the batch (the first "
+      "axis).";
   def.min_inputs = 2;
   def.max_inputs = -1;
   def.max_outputs = -1;

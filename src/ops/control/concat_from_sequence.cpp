@@ -49,7 +49,8 @@ void evaluate(EvalContext& ctx) {
       dims[static_cast<size_t>(axis)] = 0;
     }
     for (size_t k = 0; k < part.size(); ++k)
-      ctx.check(static_cast<int64_t>(k) == axis || part[k] == dims[k], "expected tensors of equal dims but along the axis");
+      ctx.check(static_cast<int64_t>(k) == axis || part[k] == dims[k],
+                "expected tensors of equal dims but along the axis");
     dims[static_cast<size_t>(axis)] += part[static_cast<size_t>(axis)];
     parts.push_back(std::move(part));
   }
@@ -57,7 +58,8 @@ void evaluate(EvalContext& ctx) {
   Tensor& out = ctx.output(0, dtype, dims);
   StridedSide to{0, contiguous_strides(dims)};
   for (size_t i = 0; i < parts.size(); ++i) {
-    copy_strided(dtype, parts[i], sequence.elements[i].tensor.data(), {0, contiguous_strides(parts[i])}, out.data(), to);
+    copy_strided(dtype, parts[i], sequence.elements[i].tensor.data(), {0, contiguous_strides(parts[i])},
+                 out.data(), to);
     to.offset += parts[i][static_cast<size_t>(axis)] * to.strides[static_cast<size_t>(axis)];
   }
 }
@@ -66,9 +68,11 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = counting(DType::kFloat32, {2, 3});
   const Datum pair = sequence_of({x, x}, DType::kFloat32);
-  return {make("vectors", {three_tensors()}, {{"axis", int64_t{0}}}), make("columns", {pair}, {{"axis", int64_t{-1}}}),
+  return {make("vectors", {three_tensors()}, {{"axis", int64_t{0}}}),
+          make("columns", {pair}, {{"axis", int64_t{-1}}}),
           make("stacked", {pair}, {{"axis", int64_t{1}}, {"new_axis", int64_t{1}}}),
-          make("stacked scalars", {sequence_of({Tensor::scalar_int64(1), Tensor::scalar_int64(2)}, DType::kInt64)},
+          make("stacked scalars",
+               {sequence_of({Tensor::scalar_int64(1), Tensor::scalar_int64(2)}, DType::kInt64)},
                {{"axis", int64_t{-1}}, {"new_axis", int64_t{1}}}),
           make("strings", {three_tensors(DType::kString)}, {{"axis", int64_t{0}}})};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optional: an optional that holds the input, or, without input, an empty one of the attribute's type.
-#include "ops/infer.h"
 #include "ops/evaluate.h"
+#include "ops/infer.h"
 #include "ops/registry.h"
 #include "ops/sample_sequences.h"
 

@@ -12,8 +12,10 @@ void infer(InferContext& ctx) {
   ctx.set_output(0, DType::kBool, Shape{});
   const bool given = ctx.input_count() > 0 && ctx.has_input(0);
   const Type::Kind kind = given ? ctx.input(0).kind : Type::Kind::kUnknown;
-  if (!given) ctx.set_contents(0, {Dim(0)});
-  else if (kind == Type::Kind::kTensor || kind == Type::Kind::kSequence) ctx.set_contents(0, {Dim(1)});
+  if (!given)
+    ctx.set_contents(0, {Dim(0)});
+  else if (kind == Type::Kind::kTensor || kind == Type::Kind::kSequence)
+    ctx.set_contents(0, {Dim(1)});
 }
 
 void evaluate(EvalContext& ctx) {

@@ -27,7 +27,8 @@ void evaluate(EvalContext& ctx) {
 
 std::vector<Sample> samples() {
   using namespace sample;
-  return {make("first", {three_tensors(), Tensor::scalar_int64(0)}), make("last", {three_tensors(), Tensor::scalar_int64(-1)}),
+  return {make("first", {three_tensors(), Tensor::scalar_int64(0)}),
+          make("last", {three_tensors(), Tensor::scalar_int64(-1)}),
           make("int32 position", {three_tensors(DType::kInt64), int32s({}, {1})}),
           make("one-element position", {three_tensors(), ints({2})}),
           make("strings", {three_tensors(DType::kString), Tensor::scalar_int64(-3)})};

@@ -10,13 +10,16 @@ namespace {
 struct SequenceEmptyAttributes {
   int64_t dtype = 1;
   template <class V>
-  void reflect(V& v) { v("dtype", dtype); }
+  void reflect(V& v) {
+    v("dtype", dtype);
+  }
 };
 
 template <class Context>
 DType checked_dtype(const Context& ctx) {
   const int64_t dtype = ctx.template attributes_as<SequenceEmptyAttributes>().dtype;
-  ctx.check(dtype > 0 && dtype < kDTypeCount, "expected an element type number as dtype, found " + std::to_string(dtype));
+  ctx.check(dtype > 0 && dtype < kDTypeCount,
+            "expected an element type number as dtype, found " + std::to_string(dtype));
   return static_cast<DType>(dtype);
 }
 
@@ -27,7 +30,8 @@ void evaluate(EvalContext& ctx) { ctx.set_output(0, sequence_of({}, checked_dtyp
 std::vector<Sample> samples() {
   using namespace sample;
   std::vector<Sample> all{make("default", {})};
-  for (int64_t dtype : {7, 8, 9, 10}) all.push_back(make("dtype " + std::to_string(dtype), {}, {{"dtype", dtype}}));
+  for (int64_t dtype : {7, 8, 9, 10})
+    all.push_back(make("dtype " + std::to_string(dtype), {}, {{"dtype", dtype}}));
   return all;
 }
 

@@ -23,7 +23,8 @@ void evaluate(EvalContext& ctx) {
 std::vector<Sample> samples() {
   using namespace sample;
   return {make("last", {three_tensors()}), make("first", {three_tensors(), Tensor::scalar_int64(0)}),
-          make("negative", {three_tensors(), Tensor::scalar_int64(-2)}), make("int32", {three_tensors(), int32s({}, {2})}),
+          make("negative", {three_tensors(), Tensor::scalar_int64(-2)}),
+          make("int32", {three_tensors(), int32s({}, {2})}),
           make("strings", {three_tensors(DType::kString)})};
 }
 

@@ -16,7 +16,8 @@ void evaluate(EvalContext& ctx) {
   Datum sequence = sequence_input(ctx, 0);
   const Tensor& tensor = ctx.input(1);
   ctx.check(sequence.element_dtype == tensor.dtype() || sequence.element_dtype == DType::kUndefined,
-            "expected a tensor of the sequence's element type " + std::string(dtype_name(sequence.element_dtype)) + ", found " +
+            "expected a tensor of the sequence's element type " +
+                std::string(dtype_name(sequence.element_dtype)) + ", found " +
                 std::string(dtype_name(tensor.dtype())));
   const auto count = static_cast<int64_t>(sequence.elements.size());
   const size_t at = ctx.has_input(2) ? sequence_position(ctx, 2, count, count + 1) : sequence.elements.size();
@@ -28,9 +29,10 @@ void evaluate(EvalContext& ctx) {
 std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = counting(DType::kFloat32, {2, 2});
-  return {make("at the end", {three_tensors(), x}), make("first", {three_tensors(), x, Tensor::scalar_int64(0)}),
-          make("negative", {three_tensors(), x, Tensor::scalar_int64(-1)}),
-          make("position = length", {three_tensors(), x, int32s({}, {3})}), make("into none", {no_tensors(), x})};
+  return {
+      make("at the end", {three_tensors(), x}), make("first", {three_tensors(), x, Tensor::scalar_int64(0)}),
+      make("negative", {three_tensors(), x, Tensor::scalar_int64(-1)}),
+      make("position = length", {three_tensors(), x, int32s({}, {3})}), make("into none", {no_tensors(), x})};
 }
 
 }  // namespace

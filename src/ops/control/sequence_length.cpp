@@ -15,13 +15,15 @@ void infer(InferContext& ctx) {
 }
 
 void evaluate(EvalContext& ctx) {
-  *ctx.output(0, DType::kInt64, {}).as<int64_t>() = static_cast<int64_t>(sequence_input(ctx, 0).elements.size());
+  *ctx.output(0, DType::kInt64, {}).as<int64_t>() =
+      static_cast<int64_t>(sequence_input(ctx, 0).elements.size());
 }
 
 std::vector<Sample> samples() {
   using namespace sample;
-  return {make("three", {three_tensors()}), make("none", {no_tensors()}), make("strings", {three_tensors(DType::kString)}),
-          make("ints", {three_tensors(DType::kInt64)}), make("one", {sequence_of({ints({1, 2})}, DType::kInt64)})};
+  return {make("three", {three_tensors()}), make("none", {no_tensors()}),
+          make("strings", {three_tensors(DType::kString)}), make("ints", {three_tensors(DType::kInt64)}),
+          make("one", {sequence_of({ints({1, 2})}, DType::kInt64)})};
 }
 
 }  // namespace

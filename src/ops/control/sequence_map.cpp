@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SequenceMap: runs the body on the i-th elements of the input sequences (tensors are handed to every run); each output
-// is the sequence of the body's results.
+// SequenceMap: runs the body on the i-th elements of the input sequences (tensors are handed to every run);
+// each output is the sequence of the body's results.
 #include "ops/body.h"
 #include "ops/registry.h"
 #include "ops/sample_sequences.h"
@@ -55,11 +55,14 @@ GraphPtr joining_body() {
 std::vector<Sample> samples() {
   using namespace sample;
   const std::vector<std::pair<std::string, Attribute>> body{{"body", joining_body()}};
-  return {make("two sequences", {three_tensors(), three_tensors()}, body),
-          make("a tensor for all", {three_tensors(), counting(DType::kFloat32, {2})}, body),
-          make("nothing", {no_tensors(), no_tensors()}, body),
-          make("one", {sequence_of({counting(DType::kFloat32, {0})}, DType::kFloat32), counting(DType::kFloat32, {2})}, body),
-          make("empty tensors", {three_tensors(), Tensor::zeros(DType::kFloat32, {0})}, body)};
+  return {
+      make("two sequences", {three_tensors(), three_tensors()}, body),
+      make("a tensor for all", {three_tensors(), counting(DType::kFloat32, {2})}, body),
+      make("nothing", {no_tensors(), no_tensors()}, body),
+      make("one",
+           {sequence_of({counting(DType::kFloat32, {0})}, DType::kFloat32), counting(DType::kFloat32, {2})},
+           body),
+      make("empty tensors", {three_tensors(), Tensor::zeros(DType::kFloat32, {0})}, body)};
 }
 
 }  // namespace
@@ -67,7 +70,9 @@ std::vector<Sample> samples() {
 void register_op_sequence_map(OpRegistry& registry) {
   OpDef def;
   def.name = "SequenceMap";
-  def.doc = "Runs the body on the i-th elements of the input sequences; each output is the sequence of its results.";
+  def.doc =
+      "Runs the body on the i-th elements of the input sequences; each output is the sequence of its "
+      "results.";
   def.since = 17;
   def.min_inputs = 1;
   def.max_inputs = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SplitToSequence: parts along `axis` as a sequence: of the lengths `split`, of that one length (the last may be
-// shorter), or of 1, then without the axis unless keepdims.
+// SplitToSequence: parts along `axis` as a sequence: of the lengths `split`, of that one length (the last may
+// be shorter), or of 1, then without the axis unless keepdims.
 #include <algorithm>
 
 #include "ops/contents.h"
@@ -27,9 +27,12 @@ void infer(InferContext& ctx) {
   if (element.shape) {
     const int64_t axis = ctx.normalize_axis(a.axis, element.rank());
     Dim& d = (*element.shape)[static_cast<size_t>(axis)];
-    if (ctx.has_input(1)) d = ctx.unknown("part", known_upper(ctx.symbols(), d));
-    else if (a.keepdims != 0) d = 1;
-    else element.shape->erase(element.shape->begin() + axis);
+    if (ctx.has_input(1))
+      d = ctx.unknown("part", known_upper(ctx.symbols(), d));
+    else if (a.keepdims != 0)
+      d = 1;
+    else
+      element.shape->erase(element.shape->begin() + axis);
   }
   ctx.set_output(0, Type::sequence(std::move(element)));
 }
@@ -41,7 +44,8 @@ Dims part_lengths(const EvalContext& ctx, int64_t total) {
     int64_t sum = 0;
     for (int64_t length : lengths)
       ctx.check(length >= 0 && !__builtin_add_overflow(sum, length, &sum), "expected split lengths >= 0");
-    ctx.check(sum == total, "expected split lengths that sum to " + std::to_string(total) + ", found " + std::to_string(sum));
+    ctx.check(sum == total, "expected split lengths that sum to " + std::to_string(total) + ", found " +
+                                std::to_string(sum));
     return lengths;
   }
   const int64_t part = ctx.has_input(1) ? ctx.input(1).to_int64s()[0] : 1;
@@ -75,8 +79,10 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = counting(DType::kFloat32, {3, 5});
   const std::pair<std::string, Attribute> last{"axis", int64_t{-1}};
-  return {make("ones", {x}), make("without the axis", {x}, {{"keepdims", int64_t{0}}, last}),
-          make("chunks", {x, Tensor::scalar_int64(2)}, {last}), make("lengths", {x, ints({1, 4, 0})}, {last}),
+  return {make("ones", {x}),
+          make("without the axis", {x}, {{"keepdims", int64_t{0}}, last}),
+          make("chunks", {x, Tensor::scalar_int64(2)}, {last}),
+          make("lengths", {x, ints({1, 4, 0})}, {last}),
           make("nothing", {Tensor::zeros(DType::kInt32, {0, 2})}),
           make("strings", {counting(DType::kString, {3}), int32s({}, {2})})};
 }

@@ -13,7 +13,9 @@ namespace {
 struct AffineGridAttributes {
   int64_t align_corners = 0;
   template <class V>
-  void reflect(V& v) { v("align_corners", align_corners); }
+  void reflect(V& v) {
+    v("align_corners", align_corners);
+  }
 };
 
 void infer(InferContext& ctx) {
@@ -22,9 +24,11 @@ void infer(InferContext& ctx) {
   const auto size = small_contents(ctx, 1);
   const auto count = size ? static_cast<int64_t>(size->size()) : static_length(ctx, 1).value_or(0);
   if (count == 0) return;
-  ctx.check(count == 4 || count == 5, "expected size [n, c, h, w] or [n, c, d, h, w], found " + std::to_string(count) + " numbers");
+  ctx.check(count == 4 || count == 5,
+            "expected size [n, c, h, w] or [n, c, d, h, w], found " + std::to_string(count) + " numbers");
   Shape shape{size ? (*size)[0] : ctx.unknown("batch")};
-  for (size_t k = 2; k < static_cast<size_t>(count); ++k) shape.push_back(size ? (*size)[k] : ctx.unknown("grid"));
+  for (size_t k = 2; k < static_cast<size_t>(count); ++k)
+    shape.push_back(size ? (*size)[k] : ctx.unknown("grid"));
   shape.push_back(count - 2);
   ctx.set_output(0, ctx.dtype(0), std::move(shape));
 }
@@ -40,9 +44,9 @@ void evaluate(EvalContext& ctx) {
   const Dims size = ctx.input(1).to_int64s();
   ctx.check(size.size() == 4 || size.size() == 5, "expected size [n, c, h, w] or [n, c, d, h, w]");
   const auto axes = static_cast<int64_t>(size.size()) - 2;
-  ctx.check(theta.dims() == (Dims{size[0], axes, axes + 1}), "expected theta [" + std::to_string(size[0]) + "," +
-                                                               std::to_string(axes) + "," + std::to_string(axes + 1) +
-                                                               "], found " + to_string(theta.dims()));
+  ctx.check(theta.dims() == (Dims{size[0], axes, axes + 1}),
+            "expected theta [" + std::to_string(size[0]) + "," + std::to_string(axes) + "," +
+                std::to_string(axes + 1) + "], found " + to_string(theta.dims()));
   const bool align = ctx.attributes_as<AffineGridAttributes>().align_corners != 0;
   const Dims spatial(size.begin() + 2, size.end());
   const int64_t points = checked_count(spatial, "AffineGrid");
@@ -59,7 +63,7 @@ void evaluate(EvalContext& ctx) {
       for (int64_t r = 0; r < axes; ++r) {
         const double* m = matrix.data() + (n * axes + r) * (axes + 1);
         double sum = m[axes];
-        for (int64_t k = 0; k < axes; ++k) {   // x is the last spatial axis
+        for (int64_t k = 0; k < axes; ++k) {  // x is the last spatial axis
           const auto axis = static_cast<size_t>(axes - 1 - k);
           sum += m[k] * position(at[axis], spatial[axis], align);
         }
@@ -74,7 +78,8 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor theta = floats({1, 2, 3}, {1, 0.5f, -1, -0.5f, 1, 2});
   const std::pair<std::string, Attribute> aligned{"align_corners", int64_t{1}};
-  return {make("image", {theta, ints({1, 3, 2, 3})}), make("aligned", {theta, ints({1, 3, 2, 3})}, {aligned}),
+  return {make("image", {theta, ints({1, 3, 2, 3})}),
+          make("aligned", {theta, ints({1, 3, 2, 3})}, {aligned}),
           make("one pixel", {theta, ints({1, 1, 1, 1})}, {aligned}),
           make("volume", {counting(DType::kFloat32, {1, 3, 4}), ints({1, 1, 2, 1, 2})}),
           make("empty", {theta, ints({1, 1, 0, 2})}),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GridSample: the input sampled at the grid's normalised coordinates (the last spatial axis first) by nearest, linear or
-// cubic (a = -0.75) interpolation. Outside, each tap is zero, clamped or reflected.
+// GridSample: the input sampled at the grid's normalised coordinates (the last spatial axis first) by
+// nearest, linear or cubic (a = -0.75) interpolation. Outside, each tap is zero, clamped or reflected.
 #include <cmath>
 
 #include "ops/canonicalize.h"
@@ -28,7 +28,9 @@ struct GridSampleAttributes {
 void canonicalize(CanonicalizeContext& ctx) {
   if (ctx.opset() >= 20) return;
   const std::string mode = ctx.node().attributes.get<std::string>("mode", "bilinear");
-  ctx.node().attributes.set("mode", mode == "bilinear" ? std::string("linear") : mode == "bicubic" ? std::string("cubic") : mode);
+  ctx.node().attributes.set("mode", mode == "bilinear"  ? std::string("linear")
+                                    : mode == "bicubic" ? std::string("cubic")
+                                                        : mode);
 }
 
 template <class Context>
@@ -44,7 +46,8 @@ GridSampleAttributes checked(const Context& ctx) {
 void infer(InferContext& ctx) {
   checked(ctx);
   ctx.set_output(0, ctx.dtype(0));
-  if (ctx.has_rank(0) && ctx.rank(0) < 3) ctx.fail("expected an input of rank >= 3, found " + std::to_string(ctx.rank(0)));
+  if (ctx.has_rank(0) && ctx.rank(0) < 3)
+    ctx.fail("expected an input of rank >= 3, found " + std::to_string(ctx.rank(0)));
   if (ctx.has_rank(0)) ctx.check_rank(1, ctx.rank(0));
   if (!ctx.has_rank(0) || !ctx.has_rank(1)) return;
   const Shape &x = ctx.shape(0), &grid = ctx.shape(1);
@@ -80,10 +83,10 @@ double cubic_weight(double distance) {
   return ((kA * t - 5 * kA) * t + 8 * kA) * t - 4 * kA;
 }
 
-/// `coordinate` in [-1, 1] over an axis of `size` elements. In float, as the usual implementations have it, so that ties of
-/// nearest fall the same way.
+/// `coordinate` in [-1, 1] over an axis of `size` elements. In float, as the usual implementations have it,
+/// so that ties of nearest fall the same way.
 Taps taps_of(double coordinate, int64_t size, const GridSampleAttributes& a) {
-  constexpr double kFar = 1e12;   // beyond any tensor, and exact in double
+  constexpr double kFar = 1e12;  // beyond any tensor, and exact in double
   const auto n = static_cast<float>(coordinate), length = static_cast<float>(size);
   double x = a.align_corners ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
   if (!(x > -kFar)) x = -kFar;
@@ -111,7 +114,8 @@ double interpolate(const double* data, std::span<const Taps> taps, std::span<con
   double sum = 0;
   for (int i = 0; i < taps[0].count; ++i)
     if (taps[0].index[i] >= 0)
-      sum += taps[0].weight[i] * interpolate(data + taps[0].index[i] * strides[0], taps.subspan(1), strides.subspan(1));
+      sum += taps[0].weight[i] *
+             interpolate(data + taps[0].index[i] * strides[0], taps.subspan(1), strides.subspan(1));
   return sum;
 }
 
@@ -119,15 +123,17 @@ void evaluate(EvalContext& ctx) {
   const Tensor &x = ctx.input(0), &grid = ctx.input(1);
   const auto a = checked(ctx);
   const int64_t axes = x.rank() - 2;
-  ctx.check(axes >= 1 && grid.rank() == x.rank() && grid.dims().back() == axes && grid.dims()[0] == x.dims()[0],
-            "expected an input [n, c, spatial...] and a grid [n, spatial..., " + std::to_string(axes) + "]");
+  ctx.check(
+      axes >= 1 && grid.rank() == x.rank() && grid.dims().back() == axes && grid.dims()[0] == x.dims()[0],
+      "expected an input [n, c, spatial...] and a grid [n, spatial..., " + std::to_string(axes) + "]");
   const int64_t batch = x.dims()[0], channels = x.dims()[1];
   const Dims spatial(x.dims().begin() + 2, x.dims().end());
   const Dims strides = contiguous_strides(spatial);
   Dims dims{batch, channels};
   dims.insert(dims.end(), grid.dims().begin() + 1, grid.dims().end() - 1);
   Tensor& out = ctx.output(0, x.dtype(), dims);
-  const int64_t points = product(dims, 2, static_cast<int64_t>(dims.size())), plane = product(spatial, 0, axes);
+  const int64_t points = product(dims, 2, static_cast<int64_t>(dims.size())),
+                plane = product(spatial, 0, axes);
   if (out.size() == 0) return;
   ctx.check(plane > 0, "expected an input that has elements");
   const std::vector<double> data = x.to_doubles(), at = grid.to_doubles();
@@ -148,7 +154,12 @@ void evaluate(EvalContext& ctx) {
 double flops(const Node& node, std::span<const Dims>, std::span<const Dims> outputs) {
   const std::string mode = node.attributes.get<std::string>("mode", "linear");
   const double axes = static_cast<double>(outputs[0].size()) - 2;
-  return 2 * std::pow(mode == "nearest" ? 1 : mode == "linear" ? 2 : 4, axes) * static_cast<double>(element_count(outputs[0]));
+  return 2 *
+         std::pow(mode == "nearest"  ? 1
+                  : mode == "linear" ? 2
+                                     : 4,
+                  axes) *
+         static_cast<double>(element_count(outputs[0]));
 }
 
 std::vector<Sample> samples() {
@@ -159,13 +170,15 @@ std::vector<Sample> samples() {
     return std::vector<std::pair<std::string, Attribute>>{
         {"mode", std::string(mode)}, {"padding_mode", std::string(padding)}, {"align_corners", align}};
   };
-  return {make("default", {x, grid}), make("aligned border", {x, grid}, with("linear", "border", 1)),
+  return {make("default", {x, grid}),
+          make("aligned border", {x, grid}, with("linear", "border", 1)),
           make("nearest reflection", {x, grid}, with("nearest", "reflection", 0)),
           make("cubic border", {x, grid}, with("cubic", "border", 0)),
           make("cubic aligned reflection", {x, grid}, with("cubic", "reflection", 1)),
           make("huge and not finite", {x, floats({1, 1, 3, 2}, {1e30f, -1e30f, INFINITY, -INFINITY, NAN, 0})},
                with("linear", "reflection", 0)),
-          make("volume", {counting(DType::kFloat32, {1, 1, 2, 2, 2}), floats({1, 1, 1, 2, 3}, {0, 0, 0, 1, -1, 0.5f})}),
+          make("volume",
+               {counting(DType::kFloat32, {1, 1, 2, 2, 2}), floats({1, 1, 1, 2, 3}, {0, 0, 0, 1, -1, 0.5f})}),
           make("line", {counting(DType::kFloat32, {1, 1, 4}), floats({1, 2, 1}, {0.25f, -0.5f})}),
           make("no points", {x, Tensor::zeros(DType::kFloat32, {1, 0, 3, 2})}),
           make("half", {counting(DType::kFloat16, {1, 1, 2, 2}), floats({1, 1, 1, 2}, {0.2f, 0})})};
@@ -176,7 +189,8 @@ std::vector<Sample> samples() {
 void register_op_grid_sample(OpRegistry& registry) {
   OpDef def;
   def.name = "GridSample";
-  def.doc = "The input sampled at the grid's normalised coordinates by nearest, linear or cubic interpolation.";
+  def.doc =
+      "The input sampled at the grid's normalised coordinates by nearest, linear or cubic interpolation.";
   def.since = 16;
   def.min_inputs = def.max_inputs = 2;
   def.attributes = attribute_specs<GridSampleAttributes>();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MaxRoiPool: each region [batch, x1, y1, x2, y2], rounded to pixels, is divided into bins; a bin is its maximum, 0 where empty.
+// MaxRoiPool: each region [batch, x1, y1, x2, y2], rounded to pixels, is divided into bins; a bin is its
+// maximum, 0 where empty.
 #include <algorithm>
 #include <cmath>
 
@@ -25,7 +26,8 @@ struct MaxRoiPoolAttributes {
 template <class Context>
 MaxRoiPoolAttributes checked(const Context& ctx) {
   auto a = ctx.template attributes_as<MaxRoiPoolAttributes>();
-  ctx.check(a.pooled_shape.size() == 2 && a.pooled_shape[0] > 0 && a.pooled_shape[1] > 0, "expected pooled_shape [height, width]");
+  ctx.check(a.pooled_shape.size() == 2 && a.pooled_shape[0] > 0 && a.pooled_shape[1] > 0,
+            "expected pooled_shape [height, width]");
   return a;
 }
 
@@ -33,30 +35,37 @@ void infer(InferContext& ctx) {
   const auto a = checked(ctx);
   ctx.check_rank(0, 4);
   ctx.check_rank(1, 2);
-  ctx.set_output(0, ctx.dtype(0),
-                 {ctx.has_rank(1) ? ctx.shape(1)[0] : ctx.unknown("rois"), ctx.has_rank(0) ? ctx.shape(0)[1] : ctx.unknown("channels"),
-                  a.pooled_shape[0], a.pooled_shape[1]});
+  ctx.set_output(
+      0, ctx.dtype(0),
+      {ctx.has_rank(1) ? ctx.shape(1)[0] : ctx.unknown("rois"),
+       ctx.has_rank(0) ? ctx.shape(0)[1] : ctx.unknown("channels"), a.pooled_shape[0], a.pooled_shape[1]});
 }
 
 /// First and last pixel of bin `i` of `bins` along one axis.
 std::pair<int64_t, int64_t> bin_range(double start, double end, int64_t i, int64_t bins, int64_t size) {
-  const double length = std::max(end - start + 1, 1.0) / static_cast<double>(bins), limit = static_cast<double>(size);
-  const double low = start + std::floor(static_cast<double>(i) * length), high = start + std::ceil(static_cast<double>(i + 1) * length);
-  return {static_cast<int64_t>(std::clamp(low, 0.0, limit)), static_cast<int64_t>(std::clamp(high, 0.0, limit))};
+  const double length = std::max(end - start + 1, 1.0) / static_cast<double>(bins),
+               limit = static_cast<double>(size);
+  const double low = start + std::floor(static_cast<double>(i) * length),
+               high = start + std::ceil(static_cast<double>(i + 1) * length);
+  return {static_cast<int64_t>(std::clamp(low, 0.0, limit)),
+          static_cast<int64_t>(std::clamp(high, 0.0, limit))};
 }
 
 void evaluate(EvalContext& ctx) {
   const auto a = checked(ctx);
   const Tensor &x = ctx.input(0), &rois = ctx.input(1);
-  ctx.check(x.rank() == 4 && rois.rank() == 2 && rois.dims()[1] == 5, "expected X [n, c, h, w] and rois [r, 5]");
-  const int64_t batch = x.dims()[0], channels = x.dims()[1], height = x.dims()[2], width = x.dims()[3], count = rois.dims()[0];
+  ctx.check(x.rank() == 4 && rois.rank() == 2 && rois.dims()[1] == 5,
+            "expected X [n, c, h, w] and rois [r, 5]");
+  const int64_t batch = x.dims()[0], channels = x.dims()[1], height = x.dims()[2], width = x.dims()[3],
+                count = rois.dims()[0];
   const int64_t rows = a.pooled_shape[0], columns = a.pooled_shape[1];
   const std::vector<double> data = x.to_doubles(), boxes = rois.to_doubles();
   Tensor& out = ctx.output(0, x.dtype(), {count, channels, rows, columns});
   std::vector<double> value(1);
   for (int64_t n = 0; n < count; ++n) {
     const double* roi = boxes.data() + n * 5;
-    ctx.check(roi[0] >= 0 && roi[0] < static_cast<double>(batch), "expected batch indices in [0, " + std::to_string(batch) + ")");
+    ctx.check(roi[0] >= 0 && roi[0] < static_cast<double>(batch),
+              "expected batch indices in [0, " + std::to_string(batch) + ")");
     double edge[4];
     for (int k = 0; k < 4; ++k) edge[k] = std::round(roi[k + 1] * static_cast<double>(a.spatial_scale));
     for (int64_t bin = 0; bin < rows * columns; ++bin) {

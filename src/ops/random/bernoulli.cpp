@@ -9,7 +9,7 @@ namespace wootz {
 namespace {
 
 struct BernoulliAttributes {
-  std::optional<int64_t> dtype;   // the input's when absent
+  std::optional<int64_t> dtype;  // the input's when absent
   std::optional<float> seed;
   template <class V>
   void reflect(V& v) {
@@ -22,7 +22,8 @@ template <class Context>
 DType result_dtype(const Context& ctx, DType of_input) {
   const auto chosen = ctx.template attributes_as<BernoulliAttributes>().dtype;
   const DType dtype = chosen && *chosen > 0 && *chosen < kDTypeCount ? static_cast<DType>(*chosen) : of_input;
-  ctx.check(is_float(dtype) || is_integer(dtype) || dtype == DType::kBool, "expected a numeric type or bool as dtype");
+  ctx.check(is_float(dtype) || is_integer(dtype) || dtype == DType::kBool,
+            "expected a numeric type or bool as dtype");
   return dtype;
 }
 
@@ -43,8 +44,10 @@ void evaluate(EvalContext& ctx) {
     const bool one = stream.uniform(i) < probability[i];
     reals[0] = one ? 1 : 0;
     integers[0] = one ? 1 : 0;
-    if (is_real) store_reals(out, static_cast<int64_t>(i), reals);
-    else store_integers(out, static_cast<int64_t>(i), integers);
+    if (is_real)
+      store_reals(out, static_cast<int64_t>(i), reals);
+    else
+      store_integers(out, static_cast<int64_t>(i), integers);
   }
 }
 
@@ -52,8 +55,11 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor p = floats({2, 2}, {0, 1, 0.5f, 0.25f});
   const std::pair<std::string, Attribute> seed{"seed", 4.0f};
-  return {make("default", {p}), make("seed", {p}, {seed}), make("as bool", {p}, {{"dtype", int64_t{9}}, seed}),
-          make("as int64", {p}, {{"dtype", int64_t{7}}, seed}), make("scalar", {Tensor::scalar_float(1)}),
+  return {make("default", {p}),
+          make("seed", {p}, {seed}),
+          make("as bool", {p}, {{"dtype", int64_t{9}}, seed}),
+          make("as int64", {p}, {{"dtype", int64_t{7}}, seed}),
+          make("scalar", {Tensor::scalar_float(1)}),
           make("empty", {Tensor::zeros(DType::kFloat16, {0})})};
 }
 

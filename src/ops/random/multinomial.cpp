@@ -25,7 +25,8 @@ struct MultinomialAttributes {
 template <class Context>
 MultinomialAttributes checked(const Context& ctx) {
   auto a = ctx.template attributes_as<MultinomialAttributes>();
-  ctx.check(a.dtype == 6 || a.dtype == 7, "expected dtype int32 or int64 (6 or 7), found " + std::to_string(a.dtype));
+  ctx.check(a.dtype == 6 || a.dtype == 7,
+            "expected dtype int32 or int64 (6 or 7), found " + std::to_string(a.dtype));
   ctx.check(a.sample_size >= 0, "expected sample_size >= 0, found " + std::to_string(a.sample_size));
   return a;
 }
@@ -33,7 +34,8 @@ MultinomialAttributes checked(const Context& ctx) {
 void infer(InferContext& ctx) {
   const auto a = checked(ctx);
   ctx.check_rank(0, 2);
-  ctx.set_output(0, static_cast<DType>(a.dtype), {ctx.has_rank(0) ? ctx.shape(0)[0] : ctx.unknown("batch"), a.sample_size});
+  ctx.set_output(0, static_cast<DType>(a.dtype),
+                 {ctx.has_rank(0) ? ctx.shape(0)[0] : ctx.unknown("batch"), a.sample_size});
 }
 
 /// Running sums of exp(x - max).
@@ -51,7 +53,8 @@ std::vector<double> cumulative(const double* logits, int64_t classes) {
 void evaluate(EvalContext& ctx) {
   const Tensor& x = ctx.input(0);
   const auto a = checked(ctx);
-  ctx.check(x.rank() == 2 && (x.dims()[1] > 0 || x.dims()[0] * a.sample_size == 0), "expected [batch, classes] with classes > 0");
+  ctx.check(x.rank() == 2 && (x.dims()[1] > 0 || x.dims()[0] * a.sample_size == 0),
+            "expected [batch, classes] with classes > 0");
   const int64_t batch = x.dims()[0], classes = x.dims()[1];
   const std::vector<double> logits = x.to_doubles();
   const RandomStream stream = RandomStream::from_seed(a.seed);
@@ -73,9 +76,12 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = floats({2, 3}, {0, 1, 2, -1e30f, 0, -1e30f});
   const std::pair<std::string, Attribute> seed{"seed", 4.0f};
-  return {make("default", {x}), make("ten", {x}, {{"sample_size", int64_t{10}}, seed}),
-          make("int64", {x}, {{"dtype", int64_t{7}}, seed}), make("none", {x}, {{"sample_size", int64_t{0}}}),
-          make("no batch", {Tensor::zeros(DType::kFloat32, {0, 3})}), make("half", {counting(DType::kFloat16, {1, 2})}, {seed})};
+  return {make("default", {x}),
+          make("ten", {x}, {{"sample_size", int64_t{10}}, seed}),
+          make("int64", {x}, {{"dtype", int64_t{7}}, seed}),
+          make("none", {x}, {{"sample_size", int64_t{0}}}),
+          make("no batch", {Tensor::zeros(DType::kFloat32, {0, 3})}),
+          make("half", {counting(DType::kFloat16, {1, 2})}, {seed})};
 }
 
 }  // namespace

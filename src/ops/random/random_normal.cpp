@@ -43,9 +43,12 @@ void evaluate(EvalContext& ctx) {
 std::vector<Sample> samples() {
   using namespace sample;
   const std::pair<std::string, Attribute> shape{"shape", Ints{2, 3}}, seed{"seed", 4.0f};
-  return {make("default", {}, {shape}), make("seed", {}, {shape, seed}),
-          make("as half", {}, {shape, {"dtype", int64_t{10}}, seed}), make("parameters", {}, {shape, {"mean", 3.0f}, seed}),
-          make("empty", {}, {{"shape", Ints{0, 2}}}), make("scalar", {}, {{"shape", Ints{}}, seed})};
+  return {make("default", {}, {shape}),
+          make("seed", {}, {shape, seed}),
+          make("as half", {}, {shape, {"dtype", int64_t{10}}, seed}),
+          make("parameters", {}, {shape, {"mean", 3.0f}, seed}),
+          make("empty", {}, {{"shape", Ints{0, 2}}}),
+          make("scalar", {}, {{"shape", Ints{}}, seed})};
 }
 
 }  // namespace

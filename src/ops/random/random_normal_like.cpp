@@ -41,7 +41,8 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = counting(DType::kFloat32, {2, 3});
   const std::pair<std::string, Attribute> seed{"seed", 4.0f};
-  return {make("default", {x}), make("seed", {x}, {seed}), make("as double", {x}, {{"dtype", int64_t{11}}, seed}),
+  return {make("default", {x}), make("seed", {x}, {seed}),
+          make("as double", {x}, {{"dtype", int64_t{11}}, seed}),
           make("parameters", {counting(DType::kFloat16, {})}, {{"mean", 3.0f}, seed}),
           make("empty", {Tensor::zeros(DType::kFloat64, {0, 2})})};
 }

@@ -36,16 +36,20 @@ void evaluate(EvalContext& ctx) {
   Tensor& out = ctx.output(0, random_dtype(a.dtype, DType::kFloat32), a.shape);
   const RandomStream stream = RandomStream::from_seed(a.seed);
   std::vector<double> numbers(static_cast<size_t>(out.size()));
-  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = a.low + (static_cast<double>(a.high) - a.low) * stream.uniform(i);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = a.low + (static_cast<double>(a.high) - a.low) * stream.uniform(i);
   store_reals(out, 0, numbers);
 }
 
 std::vector<Sample> samples() {
   using namespace sample;
   const std::pair<std::string, Attribute> shape{"shape", Ints{2, 3}}, seed{"seed", 4.0f};
-  return {make("default", {}, {shape}), make("seed", {}, {shape, seed}),
-          make("as half", {}, {shape, {"dtype", int64_t{10}}, seed}), make("parameters", {}, {shape, {"high", 3.0f}, seed}),
-          make("empty", {}, {{"shape", Ints{0, 2}}}), make("scalar", {}, {{"shape", Ints{}}, seed})};
+  return {make("default", {}, {shape}),
+          make("seed", {}, {shape, seed}),
+          make("as half", {}, {shape, {"dtype", int64_t{10}}, seed}),
+          make("parameters", {}, {shape, {"high", 3.0f}, seed}),
+          make("empty", {}, {{"shape", Ints{0, 2}}}),
+          make("scalar", {}, {{"shape", Ints{}}, seed})};
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ void evaluate(EvalContext& ctx) {
   Tensor& out = ctx.output(0, random_dtype(a.dtype, like.dtype()), like.dims());
   const RandomStream stream = RandomStream::from_seed(a.seed);
   std::vector<double> numbers(static_cast<size_t>(out.size()));
-  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = a.low + (static_cast<double>(a.high) - a.low) * stream.uniform(i);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = a.low + (static_cast<double>(a.high) - a.low) * stream.uniform(i);
   store_reals(out, 0, numbers);
 }
 
@@ -41,7 +42,8 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = counting(DType::kFloat32, {2, 3});
   const std::pair<std::string, Attribute> seed{"seed", 4.0f};
-  return {make("default", {x}), make("seed", {x}, {seed}), make("as double", {x}, {{"dtype", int64_t{11}}, seed}),
+  return {make("default", {x}), make("seed", {x}, {seed}),
+          make("as double", {x}, {{"dtype", int64_t{11}}, seed}),
           make("parameters", {counting(DType::kFloat16, {})}, {{"high", 3.0f}, seed}),
           make("empty", {Tensor::zeros(DType::kFloat64, {0, 2})})};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Col2Im: image[position] = sum of the column elements that a sliding block takes from there: the adjoint of im2col.
-// [n, c * prod(block), l] -> [n, c, image...].
+// Col2Im: image[position] = sum of the column elements that a sliding block takes from there: the adjoint of
+// im2col. [n, c * prod(block), l] -> [n, c, image...].
 #include "ops/contents.h"
 #include "ops/elements.h"
 #include "ops/evaluate.h"
@@ -30,9 +30,11 @@ void infer(InferContext& ctx) {
   if (!axes) return;
   Shape shape{ctx.has_rank(0) ? ctx.shape(0)[0] : ctx.unknown("batch"), Dim(0)};
   std::optional<Dim> channels;
-  if (block && ctx.has_rank(0)) channels = ctx.symbols().divide_exact(ctx.shape(0)[1], ctx.symbols().product(*block));
+  if (block && ctx.has_rank(0))
+    channels = ctx.symbols().divide_exact(ctx.shape(0)[1], ctx.symbols().product(*block));
   shape[1] = channels ? *channels : ctx.unknown("channels");
-  for (int64_t k = 0; k < *axes; ++k) shape.push_back(image ? (*image)[static_cast<size_t>(k)] : ctx.unknown("image"));
+  for (int64_t k = 0; k < *axes; ++k)
+    shape.push_back(image ? (*image)[static_cast<size_t>(k)] : ctx.unknown("image"));
   ctx.set_output(0, ctx.dtype(0), std::move(shape));
 }
 
@@ -48,7 +50,8 @@ Problem problem_of(const EvalContext& ctx) {
   if (p.steps.empty()) p.steps.assign(axes, 1);
   if (p.dilations.empty()) p.dilations.assign(axes, 1);
   if (pads.empty()) pads.assign(2 * axes, 0);
-  ctx.check(p.block.size() == axes && p.steps.size() == axes && p.dilations.size() == axes && pads.size() == 2 * axes,
+  ctx.check(p.block.size() == axes && p.steps.size() == axes && p.dilations.size() == axes &&
+                pads.size() == 2 * axes,
             "expected block_shape, strides and dilations of the image's rank and twice as many pads");
   constexpr int64_t kLargest = int64_t{1} << 31;
   auto fits = [](int64_t v, int64_t low) { return v >= low && v < kLargest; };
@@ -64,7 +67,8 @@ Problem problem_of(const EvalContext& ctx) {
 }
 
 /// Adds one column element to its pixel, unless it lies in the padding.
-void add_element(const Problem& p, const Dims& in_block, const Dims& block_at, const Dims& strides, double value, double* image) {
+void add_element(const Problem& p, const Dims& in_block, const Dims& block_at, const Dims& strides,
+                 double value, double* image) {
   int64_t to = 0;
   for (size_t k = 0; k < strides.size(); ++k) {
     const int64_t at = block_at[k] * p.steps[k] + in_block[k] * p.dilations[k] - p.before[k];
@@ -79,8 +83,8 @@ void evaluate(EvalContext& ctx) {
   const Problem p = problem_of(ctx);
   const int64_t block = checked_count(p.block, "Col2Im"), blocks = checked_count(p.blocks, "Col2Im");
   ctx.check(columns.rank() == 3 && columns.dims()[1] % block == 0 && columns.dims()[2] == blocks,
-            "expected columns [n, c * " + std::to_string(block) + ", " + std::to_string(blocks) + "], found " +
-                to_string(columns.dims()));
+            "expected columns [n, c * " + std::to_string(block) + ", " + std::to_string(blocks) +
+                "], found " + to_string(columns.dims()));
   const int64_t planes = columns.dims()[0] * (columns.dims()[1] / block);
   Dims dims{columns.dims()[0], columns.dims()[1] / block};
   dims.insert(dims.end(), p.image.begin(), p.image.end());
@@ -109,8 +113,10 @@ std::vector<Sample> samples() {
           make("overlap", {counting(DType::kFloat32, {1, 4, 4}), ints({3, 3}), ints({2, 2})}),
           make("strides and pads", {counting(DType::kFloat32, {1, 9, 4}), ints({5, 5}), ints({3, 3})},
                {{"strides", Ints{2, 2}}, {"pads", Ints{0, 0, 0, 0}}}),
-          make("padded", {counting(DType::kFloat32, {2, 4, 9}), ints({2, 2}), ints({2, 2})}, {{"pads", Ints{1, 1, 1, 1}}}),
-          make("dilated", {counting(DType::kFloat32, {1, 8, 1}), ints({3, 3}), ints({2, 2})}, {{"dilations", Ints{2, 2}}}),
+          make("padded", {counting(DType::kFloat32, {2, 4, 9}), ints({2, 2}), ints({2, 2})},
+               {{"pads", Ints{1, 1, 1, 1}}}),
+          make("dilated", {counting(DType::kFloat32, {1, 8, 1}), ints({3, 3}), ints({2, 2})},
+               {{"dilations", Ints{2, 2}}}),
           make("volume", {counting(DType::kFloat32, {1, 8, 1}), ints({2, 2, 2}), ints({2, 2, 2})}),
           make("empty batch", {Tensor::zeros(DType::kFloat32, {0, 4, 4}), ints({3, 3}), ints({2, 2})})};
 }
@@ -120,7 +126,9 @@ std::vector<Sample> samples() {
 void register_op_col2im(OpRegistry& registry) {
   OpDef def;
   def.name = "Col2Im";
-  def.doc = "The adjoint of im2col: image[position] is the sum of the column elements that a sliding block takes from there.";
+  def.doc =
+      "The adjoint of im2col: image[position] is the sum of the column elements that a sliding block takes "
+      "from there.";
   def.since = 18;
   def.min_inputs = def.max_inputs = 3;
   def.attributes = attribute_specs<Col2ImAttributes>();

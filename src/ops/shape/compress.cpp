@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compress: the slices along `axis` (the elements, without axis) whose condition is true. A shorter condition ends early.
+// Compress: the slices along `axis` (the elements, without axis) whose condition is true. A shorter condition
+// ends early.
 #include "ops/contents.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -12,7 +13,9 @@ namespace {
 struct CompressAttributes {
   std::optional<int64_t> axis;
   template <class V>
-  void reflect(V& v) { v("axis", axis); }
+  void reflect(V& v) {
+    v("axis", axis);
+  }
 };
 
 void infer(InferContext& ctx) {
@@ -31,12 +34,13 @@ void infer(InferContext& ctx) {
 
 void evaluate(EvalContext& ctx) {
   const Tensor &data = ctx.input(0), &condition = ctx.input(1);
-  ctx.check(condition.dtype() == DType::kBool && condition.rank() == 1, "expected the condition to be bools of rank 1");
+  ctx.check(condition.dtype() == DType::kBool && condition.rank() == 1,
+            "expected the condition to be bools of rank 1");
   const auto given = ctx.attributes_as<CompressAttributes>().axis;
   const int64_t axis = given ? ctx.normalize_axis(*given, data.rank()) : 0;
   const int64_t count = given ? data.dims()[static_cast<size_t>(axis)] : data.size();
-  ctx.check(condition.size() <= count,
-            "expected at most " + std::to_string(count) + " conditions, found " + std::to_string(condition.size()));
+  ctx.check(condition.size() <= count, "expected at most " + std::to_string(count) + " conditions, found " +
+                                           std::to_string(condition.size()));
   Ints chosen;
   for (int64_t i = 0; i < condition.size(); ++i)
     if (condition.as<bool>()[i]) chosen.push_back(i);

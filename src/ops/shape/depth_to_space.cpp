@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DepthToSpace: moves blocks of channels into a blocksize x blocksize larger image. DCR: channel = (block, depth), CRD:
-// channel = (depth, block).
+// DepthToSpace: moves blocks of channels into a blocksize x blocksize larger image. DCR: channel = (block,
+// depth), CRD: channel = (depth, block).
 #include "ops/contents.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -23,7 +23,8 @@ struct DepthToSpaceAttributes {
 template <class Context>
 DepthToSpaceAttributes checked(const Context& ctx) {
   auto a = ctx.template attributes_as<DepthToSpaceAttributes>();
-  ctx.check(a.blocksize > 0 && a.blocksize < (1 << 20), "expected blocksize >= 1, found " + std::to_string(a.blocksize));
+  ctx.check(a.blocksize > 0 && a.blocksize < (1 << 20),
+            "expected blocksize >= 1, found " + std::to_string(a.blocksize));
   ctx.check(a.mode == "DCR" || a.mode == "CRD", "expected mode DCR or CRD, found " + a.mode);
   return a;
 }
@@ -34,16 +35,18 @@ void infer(InferContext& ctx) {
   if (!ctx.has_rank(0)) return ctx.set_output(0, ctx.dtype(0), unknown_shape(ctx, "image", 4));
   const Shape& x = ctx.shape(0);
   const auto channels = ctx.symbols().divide_exact(x[1], b * b);
-  ctx.check(channels || !x[1].is_constant(), "expected channels divisible by " + std::to_string(b * b) + ", found " +
-                                                 ctx.symbols().to_string(x[1]));
-  ctx.set_output(0, ctx.dtype(0), {x[0], channels ? *channels : ctx.symbols().floor_div(x[1], b * b), x[2] * b, x[3] * b});
+  ctx.check(channels || !x[1].is_constant(), "expected channels divisible by " + std::to_string(b * b) +
+                                                 ", found " + ctx.symbols().to_string(x[1]));
+  ctx.set_output(0, ctx.dtype(0),
+                 {x[0], channels ? *channels : ctx.symbols().floor_div(x[1], b * b), x[2] * b, x[3] * b});
 }
 
 void evaluate(EvalContext& ctx) {
   const Tensor& x = ctx.input(0);
   const auto a = checked(ctx);
   const int64_t b = a.blocksize;
-  ctx.check(x.rank() == 4 && x.dims()[1] % (b * b) == 0, "expected rank 4 and channels divisible by " + std::to_string(b * b));
+  ctx.check(x.rank() == 4 && x.dims()[1] % (b * b) == 0,
+            "expected rank 4 and channels divisible by " + std::to_string(b * b));
   const int64_t n = x.dims()[0], c = x.dims()[1] / (b * b), h = x.dims()[2], w = x.dims()[3];
   const Dims dims{n, c, h * b, w * b};
   checked_count(dims, "DepthToSpace");

@@ -10,7 +10,7 @@ namespace wootz {
 namespace {
 
 struct EyeLikeAttributes {
-  std::optional<int64_t> dtype;   // the input's when absent
+  std::optional<int64_t> dtype;  // the input's when absent
   int64_t k = 0;
   template <class V>
   void reflect(V& v) {
@@ -29,23 +29,29 @@ DType result_dtype(const Context& ctx, DType of_input) {
 void infer(InferContext& ctx) {
   ctx.check_rank(0, 2);
   const DType dtype = result_dtype(ctx, ctx.dtype(0));
-  if (ctx.has_rank(0)) ctx.set_output(0, dtype, ctx.shape(0));
-  else ctx.set_output(0, dtype, {ctx.unknown("rows"), ctx.unknown("columns")});
+  if (ctx.has_rank(0))
+    ctx.set_output(0, dtype, ctx.shape(0));
+  else
+    ctx.set_output(0, dtype, {ctx.unknown("rows"), ctx.unknown("columns")});
 }
 
 void evaluate(EvalContext& ctx) {
   const Tensor& input = ctx.input(0);
   ctx.check(input.rank() == 2, "expected a matrix, found rank " + std::to_string(input.rank()));
-  const int64_t k = ctx.attributes_as<EyeLikeAttributes>().k, rows = input.dims()[0], columns = input.dims()[1];
+  const int64_t k = ctx.attributes_as<EyeLikeAttributes>().k, rows = input.dims()[0],
+                columns = input.dims()[1];
   Tensor& out = ctx.output(0, result_dtype(ctx, input.dtype()), input.dims());
   visit_numeric(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j) {
         const bool one = j - i == k;
-        if constexpr (std::is_arithmetic_v<T>) out.as<T>()[i * columns + j] = static_cast<T>(one);
-        else if constexpr (requires { static_cast<int64_t>(zero); }) out.as<T>()[i * columns + j] = T(int64_t{one});
-        else out.as<T>()[i * columns + j] = T(one ? 1.0f : 0.0f);
+        if constexpr (std::is_arithmetic_v<T>)
+          out.as<T>()[i * columns + j] = static_cast<T>(one);
+        else if constexpr (requires { static_cast<int64_t>(zero); })
+          out.as<T>()[i * columns + j] = T(int64_t{one});
+        else
+          out.as<T>()[i * columns + j] = T(one ? 1.0f : 0.0f);
       }
   });
 }
@@ -54,8 +60,12 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = counting(DType::kFloat32, {3, 4});
   auto k = [](int64_t v) { return std::vector<std::pair<std::string, Attribute>>{{"k", v}}; };
-  return {make("diagonal", {x}), make("above", {x}, k(1)), make("below", {x}, k(-2)), make("outside", {x}, k(100)),
-          make("as int64", {x}, {{"dtype", int64_t{7}}}), make("empty", {counting(DType::kInt32, {0, 3})}),
+  return {make("diagonal", {x}),
+          make("above", {x}, k(1)),
+          make("below", {x}, k(-2)),
+          make("outside", {x}, k(100)),
+          make("as int64", {x}, {{"dtype", int64_t{7}}}),
+          make("empty", {counting(DType::kInt32, {0, 3})}),
           make("as half", {counting(DType::kInt32, {2, 2})}, {{"dtype", int64_t{10}}})};
 }
 

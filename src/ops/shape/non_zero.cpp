@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NonZero: the indices of the elements that are not zero, in row-major order, one column each: int64[rank, count].
+// NonZero: the indices of the elements that are not zero, in row-major order, one column each: int64[rank,
+// count].
 #include "ir/element.h"
 #include "ops/contents.h"
 #include "ops/evaluate.h"
@@ -40,10 +41,14 @@ void evaluate(EvalContext& ctx) {
 
 std::vector<Sample> samples() {
   using namespace sample;
-  return {make("matrix", {floats({2, 2}, {1, 0, -0.f, 3})}), make("bools", {bools({4}, {0, 1, 1, 0})}),
-          make("all zero", {Tensor::zeros(DType::kInt32, {2, 3})}), make("scalar", {Tensor::scalar_float(2)}),
-          make("zero scalar", {Tensor::scalar_float(0)}), make("empty", {Tensor::zeros(DType::kInt64, {2, 0})}),
-          make("half", {counting(DType::kFloat16, {3})}), make("int4", {counting(DType::kInt4, {3})})};
+  return {make("matrix", {floats({2, 2}, {1, 0, -0.f, 3})}),
+          make("bools", {bools({4}, {0, 1, 1, 0})}),
+          make("all zero", {Tensor::zeros(DType::kInt32, {2, 3})}),
+          make("scalar", {Tensor::scalar_float(2)}),
+          make("zero scalar", {Tensor::scalar_float(0)}),
+          make("empty", {Tensor::zeros(DType::kInt64, {2, 0})}),
+          make("half", {counting(DType::kFloat16, {3})}),
+          make("int4", {counting(DType::kInt4, {3})})};
 }
 
 }  // namespace
@@ -51,7 +56,9 @@ std::vector<Sample> samples() {
 void register_op_non_zero(OpRegistry& registry) {
   OpDef def;
   def.name = "NonZero";
-  def.doc = "The indices of the elements that are not zero, in row-major order, one column each: int64[rank, count].";
+  def.doc =
+      "The indices of the elements that are not zero, in row-major order, one column each: int64[rank, "
+      "count].";
   def.since = 9;
   def.min_inputs = def.max_inputs = 1;
   def.infer = infer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OneHot: a new axis of `depth` elements, values[1] at the index and values[0] elsewhere. Indices in [-depth, -1] count
-// from the end; others outside [0, depth) give no hot element.
+// OneHot: a new axis of `depth` elements, values[1] at the index and values[0] elsewhere. Indices in [-depth,
+// -1] count from the end; others outside [0, depth) give no hot element.
 #include <cmath>
 
 #include "ops/contents.h"
@@ -15,7 +15,9 @@ namespace {
 struct OneHotAttributes {
   int64_t axis = -1;
   template <class V>
-  void reflect(V& v) { v("axis", axis); }
+  void reflect(V& v) {
+    v("axis", axis);
+  }
 };
 
 Dim depth_of(InferContext& ctx) {
@@ -40,12 +42,14 @@ void infer(InferContext& ctx) {
 void evaluate(EvalContext& ctx) {
   const Tensor &indices = ctx.input(0), &values = ctx.input(2);
   ctx.check(ctx.input(1).size() == 1, "expected depth to be one number");
-  ctx.check(values.size() == 2, "expected values [off, on], found " + std::to_string(values.size()) + " elements");
+  ctx.check(values.size() == 2,
+            "expected values [off, on], found " + std::to_string(values.size()) + " elements");
   const double wanted = ctx.input(1).to_doubles()[0];
   ctx.check(wanted >= 0 && wanted < 1e15, "expected depth >= 0");
   const auto depth = static_cast<int64_t>(wanted);
   const int64_t axis = ctx.normalize_axis(ctx.attributes_as<OneHotAttributes>().axis, indices.rank() + 1);
-  const int64_t outer = product(indices.dims(), 0, axis), inner = product(indices.dims(), axis, indices.rank());
+  const int64_t outer = product(indices.dims(), 0, axis),
+                inner = product(indices.dims(), axis, indices.rank());
   Dims dims = indices.dims();
   dims.insert(dims.begin() + axis, depth);
   checked_count(dims, "OneHot");

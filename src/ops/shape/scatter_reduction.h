@@ -27,15 +27,11 @@ W reduced(W a, W b, ScatterReduction reduction) {
     if (std::isnan(a) || std::isnan(b)) return reduction == ScatterReduction::kAdd ? a + b : a * b;
   }
   switch (reduction) {
-    case ScatterReduction::kNone:
-      return b;
-    case ScatterReduction::kMax:
-      return a < b ? b : a;
-    case ScatterReduction::kMin:
-      return b < a ? b : a;
+    case ScatterReduction::kNone: return b;
+    case ScatterReduction::kMax: return a < b ? b : a;
+    case ScatterReduction::kMin: return b < a ? b : a;
     case ScatterReduction::kAdd:
-    case ScatterReduction::kMul:
-      break;
+    case ScatterReduction::kMul: break;
   }
   if constexpr (std::is_integral_v<W>) {  // wraps like two's complement
     const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);

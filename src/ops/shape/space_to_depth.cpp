@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpaceToDepth: moves blocksize x blocksize pixels into channels. DCR: channel = (block, depth), CRD: (depth, block).
+// SpaceToDepth: moves blocksize x blocksize pixels into channels. DCR: channel = (block, depth), CRD: (depth,
+// block).
 #include "ops/contents.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -11,7 +12,7 @@ namespace {
 
 struct SpaceToDepthAttributes {
   int64_t blocksize = 0;
-  std::string mode = "DCR";   // since opset 28
+  std::string mode = "DCR";  // since opset 28
   template <class V>
   void reflect(V& v) {
     v("blocksize", blocksize);
@@ -22,7 +23,8 @@ struct SpaceToDepthAttributes {
 template <class Context>
 SpaceToDepthAttributes checked(const Context& ctx) {
   auto a = ctx.template attributes_as<SpaceToDepthAttributes>();
-  ctx.check(a.blocksize > 0 && a.blocksize < (1 << 20), "expected blocksize >= 1, found " + std::to_string(a.blocksize));
+  ctx.check(a.blocksize > 0 && a.blocksize < (1 << 20),
+            "expected blocksize >= 1, found " + std::to_string(a.blocksize));
   ctx.check(a.mode == "DCR" || a.mode == "CRD", "expected mode DCR or CRD, found " + a.mode);
   return a;
 }
@@ -33,7 +35,8 @@ void infer(InferContext& ctx) {
   if (!ctx.has_rank(0)) return ctx.set_output(0, ctx.dtype(0), unknown_shape(ctx, "blocks", 4));
   const Shape& x = ctx.shape(0);
   auto blocks = [&](const Dim& d) {
-    ctx.check(!d.is_constant() || d.value() % b == 0, "expected height and width divisible by " + std::to_string(b));
+    ctx.check(!d.is_constant() || d.value() % b == 0,
+              "expected height and width divisible by " + std::to_string(b));
     return ctx.symbols().floor_div(d, b);
   };
   ctx.set_output(0, ctx.dtype(0), {x[0], x[1] * (b * b), blocks(x[2]), blocks(x[3])});
@@ -49,8 +52,8 @@ void evaluate(EvalContext& ctx) {
   const Dims dims{n, c * b * b, h, w};
   checked_count(dims, "SpaceToDepth");
   Tensor& out = ctx.output(0, x.dtype(), dims);
-  copy_permuted(x.dtype(), {{n, c, h, b, w, b}}, a.mode == "CRD" ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4},
-                x.data(), out.data());
+  copy_permuted(x.dtype(), {{n, c, h, b, w, b}},
+                a.mode == "CRD" ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4}, x.data(), out.data());
 }
 
 std::vector<Sample> samples() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorScatter: a copy of the cache in which update[b, s] stands at position write_indices[b] + s along `axis`, modulo the
-// cache's length in circular mode.
+// TensorScatter: a copy of the cache in which update[b, s] stands at position write_indices[b] + s along
+// `axis`, modulo the cache's length in circular mode.
 #include "ops/contents.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -45,35 +45,41 @@ void evaluate(EvalContext& ctx) {
   const size_t axis = sequence_axis(ctx, cache.rank());
   const bool circular = ctx.attributes_as<TensorScatterAttributes>().mode == "circular";
   Dims expected = cache.dims();
-  ctx.check(update.rank() == cache.rank() && update.dtype() == cache.dtype(), "expected an update of the cache's rank and type");
+  ctx.check(update.rank() == cache.rank() && update.dtype() == cache.dtype(),
+            "expected an update of the cache's rank and type");
   expected[axis] = update.dims()[axis];
   ctx.check(update.dims() == expected, "expected an update of the cache's dims but along the axis");
   const int64_t length = cache.dims()[axis], count = update.dims()[axis], batch = cache.dims()[0];
   const auto at = static_cast<int64_t>(axis);
   const int64_t middle = product(cache.dims(), 1, at), inner = product(cache.dims(), at + 1, cache.rank());
   const Ints starts = ctx.has_input(2) ? ctx.input(2).to_int64s() : Ints(static_cast<size_t>(batch), 0);
-  ctx.check(static_cast<int64_t>(starts.size()) == batch, "expected one write index for each of the " + std::to_string(batch) +
-                                                              " batches, found " + std::to_string(starts.size()));
+  ctx.check(static_cast<int64_t>(starts.size()) == batch, "expected one write index for each of the " +
+                                                              std::to_string(batch) + " batches, found " +
+                                                              std::to_string(starts.size()));
   Tensor& out = ctx.output(0, cache.dtype(), cache.dims());
   copy_elements(cache.dtype(), cache.data(), 0, out.data(), 0, cache.size());
   for (int64_t row = 0; row < batch * middle; ++row) {
     const int64_t start = starts[static_cast<size_t>(row / middle)];
     ctx.check(start >= 0 && count <= length && (circular || start <= length - count),
-              "expected write indices that leave the update inside the cache's length " + std::to_string(length) + ", found " +
-                  std::to_string(start));
+              "expected write indices that leave the update inside the cache's length " +
+                  std::to_string(length) + ", found " + std::to_string(start));
     for (int64_t s = 0; s < count; ++s) {
       const int64_t to = circular ? (start % length + s) % length : start + s;
-      copy_elements(cache.dtype(), update.data(), (row * count + s) * inner, out.data(), (row * length + to) * inner, inner);
+      copy_elements(cache.dtype(), update.data(), (row * count + s) * inner, out.data(),
+                    (row * length + to) * inner, inner);
     }
   }
 }
 
 std::vector<Sample> samples() {
   using namespace sample;
-  const Tensor cache = Tensor::zeros(DType::kFloat32, {2, 1, 4, 2}), update = counting(DType::kFloat32, {2, 1, 1, 2});
+  const Tensor cache = Tensor::zeros(DType::kFloat32, {2, 1, 4, 2}),
+               update = counting(DType::kFloat32, {2, 1, 1, 2});
   return {make("at 0", {cache, update}), make("linear", {cache, update, ints({1, 3})}),
-          make("circular", {cache, counting(DType::kFloat32, {2, 1, 2, 2}), ints({3, 5})}, {{"mode", std::string("circular")}}),
-          make("other axis", {Tensor::zeros(DType::kFloat16, {1, 3, 2}), counting(DType::kFloat16, {1, 2, 2}), ints({1})},
+          make("circular", {cache, counting(DType::kFloat32, {2, 1, 2, 2}), ints({3, 5})},
+               {{"mode", std::string("circular")}}),
+          make("other axis",
+               {Tensor::zeros(DType::kFloat16, {1, 3, 2}), counting(DType::kFloat16, {1, 2, 2}), ints({1})},
                {{"axis", int64_t{1}}}),
           make("nothing to write", {cache, Tensor::zeros(DType::kFloat32, {2, 1, 0, 2}), ints({4, 0})})};
 }

@@ -14,11 +14,14 @@ namespace {
 struct TriluAttributes {
   int64_t upper = 1;
   template <class V>
-  void reflect(V& v) { v("upper", upper); }
+  void reflect(V& v) {
+    v("upper", upper);
+  }
 };
 
 void infer(InferContext& ctx) {
-  if (ctx.has_rank(0)) ctx.check(ctx.rank(0) >= 2, "expected rank >= 2, found " + std::to_string(ctx.rank(0)));
+  if (ctx.has_rank(0))
+    ctx.check(ctx.rank(0) >= 2, "expected rank >= 2, found " + std::to_string(ctx.rank(0)));
   ctx.set_output(0, ctx.input(0));
 }
 
@@ -38,7 +41,8 @@ void evaluate(EvalContext& ctx) {
     const int64_t diagonal = r % rows + k;
     const int64_t begin = upper ? std::clamp<int64_t>(diagonal, 0, columns) : 0;
     const int64_t end = upper ? columns : std::clamp<int64_t>(diagonal + 1, 0, columns);
-    copy_elements(x.dtype(), x.data(), r * columns + begin, out.data(), r * columns + begin, std::max<int64_t>(end - begin, 0));
+    copy_elements(x.dtype(), x.data(), r * columns + begin, out.data(), r * columns + begin,
+                  std::max<int64_t>(end - begin, 0));
   }
 }
 
@@ -46,10 +50,15 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = counting(DType::kFloat32, {2, 3, 4});
   const std::pair<std::string, Attribute> lower{"upper", int64_t{0}};
-  return {make("upper", {x}), make("lower", {x}, {lower}), make("above", {x, Tensor::scalar_int64(2)}),
-          make("below", {x, Tensor::scalar_int64(-1)}, {lower}), make("far above", {x, Tensor::scalar_int64(INT64_MAX)}),
-          make("far below", {x, Tensor::scalar_int64(INT64_MIN)}), make("k as a vector", {x, ints({1})}),
-          make("empty", {counting(DType::kInt32, {3, 0})}), make("bools", {bools({2, 2}, {1, 1, 1, 1})}, {lower})};
+  return {make("upper", {x}),
+          make("lower", {x}, {lower}),
+          make("above", {x, Tensor::scalar_int64(2)}),
+          make("below", {x, Tensor::scalar_int64(-1)}, {lower}),
+          make("far above", {x, Tensor::scalar_int64(INT64_MAX)}),
+          make("far below", {x, Tensor::scalar_int64(INT64_MIN)}),
+          make("k as a vector", {x, ints({1})}),
+          make("empty", {counting(DType::kInt32, {3, 0})}),
+          make("bools", {bools({2, 2}, {1, 1, 1, 1})}, {lower})};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unique: the distinct elements (slices along `axis`), sorted or in order of first appearance; with the index of the first,
-// the inverse map and the counts. NaNs count as one value, the largest.
+// Unique: the distinct elements (slices along `axis`), sorted or in order of first appearance; with the index
+// of the first, the inverse map and the counts. NaNs count as one value, the largest.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -44,10 +44,14 @@ void infer(InferContext& ctx) {
 
 template <class T>
 bool less(const T& a, const T& b) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(b) ? !std::isnan(a) : a < b;
-  else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) return a < b;
-  else if constexpr (requires { static_cast<int64_t>(a); }) return static_cast<int64_t>(a) < static_cast<int64_t>(b);
-  else return less(static_cast<float>(a), static_cast<float>(b));
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(b) ? !std::isnan(a) : a < b;
+  else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
+    return a < b;
+  else if constexpr (requires { static_cast<int64_t>(a); })
+    return static_cast<int64_t>(a) < static_cast<int64_t>(b);
+  else
+    return less(static_cast<float>(a), static_cast<float>(b));
 }
 
 /// `count` slices of outer x inner elements: slice i has elements (o * count + i) * inner + k.
@@ -80,7 +84,8 @@ Ints group_of_slices(const T* data, const Slicing& s, int64_t& groups) {
 
 Ints group_of_slices(const Tensor& x, const Slicing& s, int64_t& groups) {
   if (x.dtype() == DType::kString) return group_of_slices(x.as<std::string>(), s, groups);
-  return visit_numeric(x.dtype(), [&](auto zero) { return group_of_slices(x.as<decltype(zero)>(), s, groups); });
+  return visit_numeric(x.dtype(),
+                       [&](auto zero) { return group_of_slices(x.as<decltype(zero)>(), s, groups); });
 }
 
 /// Renumbers groups in order of first appearance.
@@ -100,7 +105,8 @@ void evaluate(EvalContext& ctx) {
   int64_t axis = 0;
   if (a.axis) {
     axis = ctx.normalize_axis(*a.axis, x.rank());
-    s = {product(x.dims(), 0, axis), x.dims()[static_cast<size_t>(axis)], product(x.dims(), axis + 1, x.rank())};
+    s = {product(x.dims(), 0, axis), x.dims()[static_cast<size_t>(axis)],
+         product(x.dims(), axis + 1, x.rank())};
   }
   int64_t groups = 0;
   Ints group = group_of_slices(x, s, groups);
@@ -120,7 +126,8 @@ void evaluate(EvalContext& ctx) {
     if (first.as<int64_t>()[g] >= 0) continue;
     first.as<int64_t>()[g] = i;
     for (int64_t o = 0; o < s.outer; ++o)
-      copy_elements(x.dtype(), x.data(), (o * s.count + i) * s.inner, values.data(), (o * groups + g) * s.inner, s.inner);
+      copy_elements(x.dtype(), x.data(), (o * s.count + i) * s.inner, values.data(),
+                    (o * groups + g) * s.inner, s.inner);
   }
 }
 
@@ -128,13 +135,15 @@ std::vector<Sample> samples() {
   using namespace sample;
   const Tensor x = ints({6}, {2, 1, 1, 3, 4, 3});
   const std::pair<std::string, Attribute> axis0{"axis", int64_t{0}}, unsorted{"sorted", int64_t{0}};
-  return {make("sorted", {x}, {}, 4), make("by appearance", {x}, {unsorted}, 4),
+  return {make("sorted", {x}, {}, 4),
+          make("by appearance", {x}, {unsorted}, 4),
           make("rows", {floats({3, 3}, {1, 0, 0, 1, 0, 0, 2, 3, 4})}, {axis0}, 4),
           make("columns", {floats({2, 3}, {1, 0, 1, 2, 5, 2})}, {{"axis", int64_t{-1}}, unsorted}, 4),
           make("only the values", {floats({2, 2}, {1, 3, 2, 3})}),
           make("nan", {floats({3}, {NAN, 1, NAN})}, {}, 4),
           make("empty", {Tensor::zeros(DType::kInt32, {0})}, {}, 4),
-          make("strings", {Tensor::strings({3}, {"b", "a", "b"})}, {}, 4), make("scalar", {Tensor::scalar_float(1)}, {}, 4)};
+          make("strings", {Tensor::strings({3}, {"b", "a", "b"})}, {}, 4),
+          make("scalar", {Tensor::scalar_float(1)}, {}, 4)};
 }
 
 }  // namespace
@@ -142,7 +151,9 @@ std::vector<Sample> samples() {
 void register_op_unique(OpRegistry& registry) {
   OpDef def;
   def.name = "Unique";
-  def.doc = "The distinct elements (slices along `axis`), with the index of the first, the inverse map and the counts.";
+  def.doc =
+      "The distinct elements (slices along `axis`), with the index of the first, the inverse map and the "
+      "counts.";
   def.since = 11;
   def.min_inputs = def.max_inputs = 1;
   def.max_outputs = 4;

@@ -50,7 +50,7 @@ TEST(If, BranchesOfOtherRanksHaveNoCommonShape) {
 }
 
 TEST(If, ABranchThatCannotRunDoesNotBindSymbolsOutside) {
-  Branches symbolic({Dim(2), Dim(4)});   // Squeeze of a dimension of size 2 can never run
+  Branches symbolic({Dim(2), Dim(4)});  // Squeeze of a dimension of size 2 can never run
   EXPECT_EQ(to_string(symbolic.out->type, symbolic.graph.symbols()), "float32[2,4]");
 }
 
@@ -76,7 +76,7 @@ TEST(Loop, GrowingStateAndEarlyExit) {
   Node* concat = body->add_node("Concat", {state, unary(*body, "Unsqueeze", {trip, zero})});
   concat->attributes.set("axis", int64_t{0});
   Value* longer = concat->add_output("longer", Type{});
-  body->add_output(unary(*body, "Less", {trip, bound}));   // bound is captured
+  body->add_output(unary(*body, "Less", {trip, bound}));  // bound is captured
   body->add_output(longer);
   body->add_output(unary(*body, "Size", {longer}));
   Node* loop = graph.add_node("Loop", {limit, nullptr, start});
@@ -112,7 +112,8 @@ TEST(Scan, ReverseOverRows) {
   infer_graph(graph);
   EXPECT_EQ(to_string(graph.outputs()[0]->type, graph.symbols()), "float32[2]");
   EXPECT_EQ(to_string(graph.outputs()[1]->type, graph.symbols()), "float32[n,2]");
-  const auto out = evaluate_graph(graph, std::vector<Datum>{floats({2}, {10, 20}), floats({3, 2}, {1, 2, 3, 4, 5, 6})});
+  const auto out =
+      evaluate_graph(graph, std::vector<Datum>{floats({2}, {10, 20}), floats({3, 2}, {1, 2, 3, 4, 5, 6})});
   EXPECT_THAT(out[0].tensor.span<float>(), ElementsAre(19, 32));
   EXPECT_THAT(out[1].tensor.span<float>(), ElementsAre(15, 26, 18, 30, 19, 32));
   EXPECT_THAT(out[2].tensor.span<float>(), ElementsAre(25, 36, 9, 16, 1, 4));

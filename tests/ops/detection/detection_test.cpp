@@ -21,7 +21,8 @@ TEST(NonMaxSuppression, KeepsAnOverlapEqualToTheThreshold) {
   // IoU(0, 1) = 0.5, IoU(0, 2) = 0.9, IoU(1, 2) = 0.4; box 2 has its corners flipped.
   const Tensor boxes = floats({1, 3, 4}, {0, 0, 10, 10, 0, 0, 10, 5, 10, 10, 0, 1});
   const Tensor scores = floats({1, 2, 3}, {0.9f, 0.8f, 0.7f, 0.7f, 0.8f, 0.9f});
-  const Tensor rows = run_one("NonMaxSuppression", {boxes, scores, ints({10}), floats({1}, {0.5f}), floats({1}, {0})});
+  const Tensor rows =
+      run_one("NonMaxSuppression", {boxes, scores, ints({10}), floats({1}, {0.5f}), floats({1}, {0})});
   EXPECT_THAT(rows.to_int64s(), ElementsAre(0, 0, 0, 0, 0, 1, 0, 1, 2, 0, 1, 1));
 }
 
@@ -43,7 +44,7 @@ TEST(GridSample, BorderKeepsTheFractionOfCubicTaps) {
   // x = -0.25 at width 4: taps -2, -1, 0, 1 clamp to 0, 0, 0, 1, so only the last weight meets element 1.
   const Tensor x = floats({1, 1, 1, 4}, {0, 1, 2, 3});
   const float n = (2 * -0.25f + 1) / 4 - 1;
-  const double t = 1.25, a = -0.75;   // distance of tap 1
+  const double t = 1.25, a = -0.75;  // distance of tap 1
   const double weight = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
   const Tensor y = run_one("GridSample", {x, floats({1, 1, 1, 2}, {n, 0})},
                            {{"mode", std::string("cubic")}, {"padding_mode", std::string("border")}});
@@ -52,9 +53,10 @@ TEST(GridSample, BorderKeepsTheFractionOfCubicTaps) {
 
 TEST(GridSample, ZerosOutsideAndReflection) {
   const Tensor x = floats({1, 1, 1, 2}, {1, 3});
-  const Tensor grid = floats({1, 1, 3, 2}, {-1, 0, 0, 0, 1.5f, 0});   // x = -0.5, 0.5, 2.0 (of 2)
+  const Tensor grid = floats({1, 1, 3, 2}, {-1, 0, 0, 0, 1.5f, 0});  // x = -0.5, 0.5, 2.0 (of 2)
   EXPECT_THAT(run_one("GridSample", {x, grid}).span<float>(), ElementsAre(0.5f, 2, 0));
-  EXPECT_THAT(run_one("GridSample", {x, grid}, {{"padding_mode", std::string("reflection")}}).span<float>(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(run_one("GridSample", {x, grid}, {{"padding_mode", std::string("reflection")}}).span<float>(),
+              ElementsAre(1, 2, 3));
 }
 
 TEST(AffineGrid, IdentityGivesPixelCentres) {
@@ -63,8 +65,9 @@ TEST(AffineGrid, IdentityGivesPixelCentres) {
 }
 
 TEST(MaxRoiPool, MaximumOfEachBin) {
-  const Tensor y = run_one("MaxRoiPool", {counting(DType::kFloat32, {1, 1, 4, 4}), floats({1, 5}, {0, 0, 0, 3, 3})},
-                           {{"pooled_shape", Ints{2, 2}}});
+  const Tensor y =
+      run_one("MaxRoiPool", {counting(DType::kFloat32, {1, 1, 4, 4}), floats({1, 5}, {0, 0, 0, 3, 3})},
+              {{"pooled_shape", Ints{2, 2}}});
   EXPECT_THAT(y.span<float>(), ElementsAre(5, 7, 13, 15));
 }
 

@@ -21,12 +21,16 @@ using testing_ops::run_op;
 
 Tensor numbers(std::vector<int64_t> v) { return Tensor::int64s(v); }
 Tensor scalar(int64_t v) { return Tensor::scalar_int64(v); }
-std::pair<std::string, Attribute> text(const char* name, const char* value) { return {name, std::string(value)}; }
+std::pair<std::string, Attribute> text(const char* name, const char* value) {
+  return {name, std::string(value)};
+}
 std::pair<std::string, Attribute> number(const char* name, int64_t value) { return {name, value}; }
 
 TEST(Reshape, ZeroCopiesTheSameIndex) {
-  EXPECT_EQ(run_one("Reshape", {counting(DType::kFloat32, {6, 2, 2}), numbers({3, 0, 0, -1})}).dims(), (Dims{3, 2, 2, 2}));
-  EXPECT_EQ(run_one("Reshape", {counting(DType::kFloat32, {4, 2, 3}), numbers({-1, 0, 0})}).dims(), (Dims{4, 2, 3}));
+  EXPECT_EQ(run_one("Reshape", {counting(DType::kFloat32, {6, 2, 2}), numbers({3, 0, 0, -1})}).dims(),
+            (Dims{3, 2, 2, 2}));
+  EXPECT_EQ(run_one("Reshape", {counting(DType::kFloat32, {4, 2, 3}), numbers({-1, 0, 0})}).dims(),
+            (Dims{4, 2, 3}));
 }
 
 TEST(Reshape, EmptyTensors) {
@@ -51,9 +55,12 @@ TEST(Pad, NegativePadsCrop) {
 
 TEST(Pad, WrapAndEdge) {
   const Tensor x = numbers({1, 2, 3});
-  EXPECT_THAT(run_one("Pad", {x, numbers({4, 2})}, {text("mode", "wrap")}).to_int64s(), ElementsAre(3, 1, 2, 3, 1, 2, 3, 1, 2));
-  EXPECT_THAT(run_one("Pad", {x, numbers({1, 2})}, {text("mode", "edge")}).to_int64s(), ElementsAre(1, 1, 2, 3, 3, 3));
-  EXPECT_THROW(run_one("Pad", {Tensor::zeros(DType::kInt64, {0}), numbers({1, 0})}, {text("mode", "edge")}), Error);
+  EXPECT_THAT(run_one("Pad", {x, numbers({4, 2})}, {text("mode", "wrap")}).to_int64s(),
+              ElementsAre(3, 1, 2, 3, 1, 2, 3, 1, 2));
+  EXPECT_THAT(run_one("Pad", {x, numbers({1, 2})}, {text("mode", "edge")}).to_int64s(),
+              ElementsAre(1, 1, 2, 3, 3, 3));
+  EXPECT_THROW(run_one("Pad", {Tensor::zeros(DType::kInt64, {0}), numbers({1, 0})}, {text("mode", "edge")}),
+               Error);
 }
 
 TEST(Gather, NegativeAndOutOfRangeIndices) {
@@ -68,11 +75,16 @@ TEST(Gather, NegativeAndOutOfRangeIndices) {
 }
 
 TEST(ScatterND, DuplicatesReduce) {
-  const Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6}), at = ints({3, 2}, {0, 0, 1, 2, 0, 0}), u = floats({3}, {4, 3, -2});
-  EXPECT_THAT(run_one("ScatterND", {x, at, u}, {text("reduction", "max")}).span<float>(), ElementsAre(4, 2, 3, 4, 5, 6));
-  EXPECT_THAT(run_one("ScatterND", {x, at, u}, {text("reduction", "min")}).span<float>(), ElementsAre(-2, 2, 3, 4, 5, 3));
-  EXPECT_THAT(run_one("ScatterND", {x, at, u}, {text("reduction", "mul")}).span<float>(), ElementsAre(-8, 2, 3, 4, 5, 18));
-  EXPECT_THAT(run_one("ScatterND", {x, at, u}, {text("reduction", "add")}).span<float>(), ElementsAre(3, 2, 3, 4, 5, 9));
+  const Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6}), at = ints({3, 2}, {0, 0, 1, 2, 0, 0}),
+               u = floats({3}, {4, 3, -2});
+  EXPECT_THAT(run_one("ScatterND", {x, at, u}, {text("reduction", "max")}).span<float>(),
+              ElementsAre(4, 2, 3, 4, 5, 6));
+  EXPECT_THAT(run_one("ScatterND", {x, at, u}, {text("reduction", "min")}).span<float>(),
+              ElementsAre(-2, 2, 3, 4, 5, 3));
+  EXPECT_THAT(run_one("ScatterND", {x, at, u}, {text("reduction", "mul")}).span<float>(),
+              ElementsAre(-8, 2, 3, 4, 5, 18));
+  EXPECT_THAT(run_one("ScatterND", {x, at, u}, {text("reduction", "add")}).span<float>(),
+              ElementsAre(3, 2, 3, 4, 5, 9));
 }
 
 TEST(TopK, TiesTakeTheLowestIndex) {
@@ -86,8 +98,11 @@ TEST(TopK, TiesTakeTheLowestIndex) {
 
 TEST(Slice, BackwardsToTheFrontAndClamped) {
   const Tensor x = counting(DType::kInt64, {5});
-  EXPECT_THAT(run_one("Slice", {x, numbers({-1}), numbers({-100}), numbers({0}), numbers({-2})}).to_int64s(), ElementsAre(4, 2, 0));
-  EXPECT_THAT(run_one("Slice", {x, numbers({3}), numbers({INT64_MAX}), numbers({0}), numbers({1})}).to_int64s(), ElementsAre(3, 4));
+  EXPECT_THAT(run_one("Slice", {x, numbers({-1}), numbers({-100}), numbers({0}), numbers({-2})}).to_int64s(),
+              ElementsAre(4, 2, 0));
+  EXPECT_THAT(
+      run_one("Slice", {x, numbers({3}), numbers({INT64_MAX}), numbers({0}), numbers({1})}).to_int64s(),
+      ElementsAre(3, 4));
   EXPECT_EQ(run_one("Slice", {x, numbers({3}), numbers({1})}).size(), 0);
   EXPECT_THROW(run_one("Slice", {x, numbers({0}), numbers({1}), numbers({0}), numbers({0})}), Error);
 }
@@ -102,8 +117,10 @@ TEST(Split, ShorterLastPart) {
 TEST(CumSum, ExclusiveAndReverse) {
   const Tensor x = floats({3}, {1, 2, 3});
   EXPECT_THAT(run_one("CumSum", {x, scalar(0)}, {number("reverse", 1)}).span<float>(), ElementsAre(6, 5, 3));
-  EXPECT_THAT(run_one("CumSum", {x, scalar(0)}, {number("exclusive", 1)}).span<float>(), ElementsAre(0, 1, 3));
-  EXPECT_THAT(run_one("CumSum", {x, scalar(0)}, {number("exclusive", 1), number("reverse", 1)}).span<float>(), ElementsAre(5, 3, 0));
+  EXPECT_THAT(run_one("CumSum", {x, scalar(0)}, {number("exclusive", 1)}).span<float>(),
+              ElementsAre(0, 1, 3));
+  EXPECT_THAT(run_one("CumSum", {x, scalar(0)}, {number("exclusive", 1), number("reverse", 1)}).span<float>(),
+              ElementsAre(5, 3, 0));
 }
 
 TEST(Unique, OrderOfAppearance) {
@@ -137,7 +154,8 @@ TEST(Trilu, DiagonalFarOutside) {
 
 TEST(DepthToSpace, BothOrders) {
   const Tensor x = counting(DType::kFloat32, {1, 8, 1, 1});
-  EXPECT_THAT(run_one("DepthToSpace", {x}, {number("blocksize", 2)}).span<float>(), ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
+  EXPECT_THAT(run_one("DepthToSpace", {x}, {number("blocksize", 2)}).span<float>(),
+              ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
   EXPECT_THAT(run_one("DepthToSpace", {x}, {number("blocksize", 2), text("mode", "CRD")}).span<float>(),
               ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
