@@ -213,6 +213,7 @@ bool run(Graph& graph, PassContext& context) {
       {"(x * a) * b => x * (a * b) where exact", {"Mul(Mul(x, $a), $b)"}, merge_exact_factors},
       {"-(-x) => x", {"Neg(Neg(x))"}, keep_x, true},
       {"not(not x) => x", {"Not(Not(x))"}, keep_x, true},
+      {"x and true => x", {"And(x, 1)", "Or(x, 0)"}, keep_x},
       {"x + -y => x - y", {"Add(x, Neg(y))"}, make_sub},
       {"x - -y => x + y", {"Sub(x, Neg(y))"}, make_add},
       {"sum(x, y) => x + y", {"Sum(x, y)"}, make_add},

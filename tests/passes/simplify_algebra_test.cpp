@@ -68,6 +68,9 @@ TEST(SimplifyAlgebra, Casts) {
 TEST(SimplifyAlgebra, ConstantCondition) {
   check_cases(simplify_algebra(),
               {
+                  {"and true", "graph(%x: bool[n]) -> (%y) {\n%c: bool[] = constant true\n%a = And(%c, %x)\n%y = Not(%a)\n}",
+                   "graph(%x: bool[n]) -> (%y) {\n%y = Not(%x)\n}"},
+                  {"and false stays", "graph(%x: bool[n]) -> (%y) {\n%c: bool[] = constant false\n%a = And(%c, %x)\n%y = Not(%a)\n}", ""},
                   {"always the first",
                    "graph(%x: float32[n], %z: float32[n]) -> (%y) {\n%c: bool[1] = constant [true]\n%a = Where(%c, %x, %z)\n%y = Relu(%a)\n}",
                    "graph(%x: float32[n], %z: float32[n]) -> (%y) {\n%y = Relu(%x)\n}"},
