@@ -4,7 +4,7 @@
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/rnn/block_product.h"
-#include "backends/cpu/kernels/rnn/gate_math.h"
+#include "backends/cpu/kernels/rnn/gate_tiles.h"
 #include "backends/cpu/kernels/rnn/recurrence.h"
 #include "backends/cpu/pointwise/parallel.h"
 
@@ -22,58 +22,44 @@ class GruKernel final : public Kernel {
 
   void launch(const LaunchArgs& args) noexcept override {
     recurrence_.run(args, pool_of(args), [this](Recurrence::State& state) {
-      units(state, [&](int64_t begin, int64_t end) { gates(state, begin, end); });
-      units(state, [&](int64_t begin, int64_t end) { candidate(state, begin, end); });
+      panels(state, [&](int64_t panel) { gates(state, panel); });
+      panels(state, [&](int64_t panel) { candidate(state, panel); });
     });
   }
 
  private:
   template <class F>
-  void units(Recurrence::State& state, F&& f) const {
-    if (!state.pool) return f(int64_t{0}, recurrence_.width());
-    parallel_ranges(*state.pool, recurrence_.width(), 16, recurrence_.step_seconds() / 2, f);
-  }
-
-  void product(Recurrence::State& state, const float* h, int64_t gate, int64_t begin, int64_t n, float* out,
-               int64_t out_row, bool add) const {
-    const float* weights =
-        recurrence_.recurrent_weights(state.direction) + gate * recurrence_.width() + begin;
-    block_product(recurrence_.batch(), n, recurrence_.hidden(), h, recurrence_.width(), weights,
-                  recurrence_.row(), out, out_row, add);
+  void panels(Recurrence::State& state, F&& f) const {
+    const auto range = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) f(state.backwards ? begin + end - 1 - i : i);
+    };
+    if (!state.pool) return range(0, recurrence_.panels());
+    parallel_ranges(*state.pool, recurrence_.panels(), 1, recurrence_.step_seconds() / 2, range);
   }
 
   /// Update and reset gates; scratch gets reset * h.
-  void gates(Recurrence::State& state, int64_t begin, int64_t end) const {
-    const int64_t width = recurrence_.width(), row = recurrence_.row(), n = end - begin;
-    const float* bias = recurrence_.state_bias(state.direction) + begin;
-    for (int64_t g = 0; g < 2; ++g) {
-      product(state, state.h, g, begin, n, state.gates + g * width + begin, row, true);
-      for (int64_t b = 0; b < recurrence_.batch(); ++b) {
-        float* gate = state.gates + b * row + g * width + begin;
-        gate_tile(ScalarOp::kAdd, gate, bias + g * width, nullptr, gate, n);
-        gate_tile(ScalarOp::kSigmoid, gate, nullptr, nullptr, gate, n);
-      }
+  void gates(Recurrence::State& state, int64_t panel) const {
+    const int64_t width = recurrence_.width(), row = recurrence_.row(), columns = 2 * kUnits;
+    float* gates = state.gates + panel * kGates * kUnits;
+    block_product(recurrence_.batch(), columns, recurrence_.hidden(), state.h, width,
+                  recurrence_.recurrent_weights(state.direction, panel), columns, gates, row, true);
+    const float* bias = recurrence_.state_bias(state.direction, panel);
+    for (int64_t b = 0; b < recurrence_.batch(); ++b) {
+      const int64_t at = b * width + panel * kUnits;
+      gru_gates(gates + b * row, bias, state.h + at, state.scratch + at);
     }
-    for (int64_t b = 0; b < recurrence_.batch(); ++b)
-      gate_tile(ScalarOp::kMul, state.gates + b * row + width + begin, state.h + b * width + begin, nullptr,
-                state.scratch + b * width + begin, n);
   }
 
-  void candidate(Recurrence::State& state, int64_t begin, int64_t end) const {
-    const int64_t width = recurrence_.width(), row = recurrence_.row(), n = end - begin;
-    const float* bias = recurrence_.state_bias(state.direction) + 2 * width + begin;
-    product(state, linear_first_ ? state.h : state.scratch, 2, begin, n, state.next_h + begin, width, false);
+  void candidate(Recurrence::State& state, int64_t panel) const {
+    const int64_t width = recurrence_.width(), row = recurrence_.row();
+    const float* gates = state.gates + panel * kGates * kUnits;
+    block_product(recurrence_.batch(), kUnits, recurrence_.hidden(), linear_first_ ? state.h : state.scratch,
+                  width, recurrence_.recurrent_weights(state.direction, panel, true), kUnits,
+                  state.next_h + panel * kUnits, width, false);
+    const float* bias = recurrence_.state_bias(state.direction, panel);
     for (int64_t b = 0; b < recurrence_.batch(); ++b) {
-      float* h = state.next_h + b * width + begin;
-      const float *update = state.gates + b * row + begin, *reset = update + width, *input = reset + width;
-      gate_tile(ScalarOp::kAdd, h, bias, nullptr, h, n);
-      if (linear_first_) gate_tile(ScalarOp::kMul, h, reset, nullptr, h, n);
-      gate_tile(ScalarOp::kAdd, h, input, nullptr, h, n);
-      gate_tile(ScalarOp::kTanh, h, nullptr, nullptr, h, n);
-      // (1 - z) * n + z * h = n + z * (h - n)
-      float* difference = state.cell + b * width + begin;
-      gate_tile(ScalarOp::kSub, state.h + b * width + begin, h, nullptr, difference, n);
-      gate_tile(TileExtra::kMulAdd, update, difference, h, h, n);
+      const int64_t at = b * width + panel * kUnits;
+      gru_candidate(gates + b * row, bias, state.h + at, state.next_h + at, linear_first_);
     }
   }
 
@@ -90,7 +76,7 @@ class Gru final : public Tactic {
     return recurrence_refusal(*view, kGates, {"Sigmoid", "Tanh"});
   }
   Packed pack(const Problem& problem, const TacticConfig&) const override {
-    return pack_recurrence(*NodeView::of(problem, {"GRU"}), kGates);
+    return pack_recurrence(*NodeView::of(problem, {"GRU"}), kGates, 2);
   }
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
                                       const Packed& packed) const override {

@@ -4,7 +4,7 @@
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/rnn/block_product.h"
-#include "backends/cpu/kernels/rnn/gate_math.h"
+#include "backends/cpu/kernels/rnn/gate_tiles.h"
 #include "backends/cpu/kernels/rnn/recurrence.h"
 #include "backends/cpu/pointwise/parallel.h"
 
@@ -21,34 +21,26 @@ class LstmKernel final : public Kernel {
 
   void launch(const LaunchArgs& args) noexcept override {
     recurrence_.run(args, pool_of(args), [this](Recurrence::State& state) {
-      const auto units = [&](int64_t begin, int64_t end) { step(state, begin, end); };
-      if (!state.pool) return units(0, recurrence_.width());
-      parallel_ranges(*state.pool, recurrence_.width(), 16, recurrence_.step_seconds(), units);
+      const auto panels = [&](int64_t begin, int64_t end) { step(state, begin, end); };
+      if (!state.pool) return panels(0, recurrence_.panels());
+      parallel_ranges(*state.pool, recurrence_.panels(), 1, recurrence_.step_seconds(), panels);
     });
   }
 
  private:
-  /// Hidden units [begin, end) of every batch row.
+  /// Panels [begin, end) of every batch row.
   void step(Recurrence::State& state, int64_t begin, int64_t end) const {
-    const int64_t width = recurrence_.width(), row = recurrence_.row(), n = end - begin;
-    const float* weights = recurrence_.recurrent_weights(state.direction);
-    for (int64_t g = 0; g < kGates; ++g)
-      block_product(recurrence_.batch(), n, recurrence_.hidden(), state.h, width, weights + g * width + begin,
-                    row, state.gates + g * width + begin, row, true);
-    const float* bias = recurrence_.state_bias(state.direction);
-    for (int64_t b = 0; b < recurrence_.batch(); ++b) {
-      float* gate[kGates];
-      for (int64_t g = 0; g < kGates; ++g) {
-        gate[g] = state.gates + b * row + g * width + begin;
-        gate_tile(ScalarOp::kAdd, gate[g], bias + g * width + begin, nullptr, gate[g], n);
-        gate_tile(g == 3 ? ScalarOp::kTanh : ScalarOp::kSigmoid, gate[g], nullptr, nullptr, gate[g], n);
+    const int64_t width = recurrence_.width(), row = recurrence_.row(), columns = kGates * kUnits;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t panel = state.backwards ? begin + end - 1 - i : i;
+      float* gates = state.gates + panel * columns;
+      block_product(recurrence_.batch(), columns, recurrence_.hidden(), state.h, width,
+                    recurrence_.recurrent_weights(state.direction, panel), columns, gates, row, true);
+      const float* bias = recurrence_.state_bias(state.direction, panel);
+      for (int64_t b = 0; b < recurrence_.batch(); ++b) {
+        const int64_t at = b * width + panel * kUnits;
+        lstm_gates(gates + b * row, bias, state.cell + at, state.next_h + at);
       }
-      float* cell = state.cell + b * width + begin;
-      gate_tile(ScalarOp::kMul, cell, gate[2], nullptr, cell, n);
-      gate_tile(TileExtra::kMulAdd, gate[0], gate[3], cell, cell, n);
-      float* h = state.next_h + b * width + begin;
-      gate_tile(ScalarOp::kTanh, cell, nullptr, nullptr, h, n);
-      gate_tile(ScalarOp::kMul, h, gate[1], nullptr, h, n);
     }
   }
 
@@ -65,7 +57,7 @@ class Lstm final : public Tactic {
     return recurrence_refusal(*view, kGates, {"Sigmoid", "Tanh", "Tanh"});
   }
   Packed pack(const Problem& problem, const TacticConfig&) const override {
-    return pack_recurrence(*NodeView::of(problem, {"LSTM"}), kGates);
+    return pack_recurrence(*NodeView::of(problem, {"LSTM"}), kGates, kGates);
   }
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
                                       const Packed& packed) const override {

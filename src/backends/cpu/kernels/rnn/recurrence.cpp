@@ -12,9 +12,10 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kSteps = 16;  // whose input projections are made at once
+/// Rows of input projections made at once: enough to pay for reading W, few enough to leave R in the cache.
+constexpr int64_t kRows = 48;
 
-int64_t whole_vectors(int64_t n) { return (n + 15) / 16 * 16; }
+int64_t whole_panels(int64_t n) { return (n + kUnits - 1) / kUnits * kUnits; }
 
 std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -50,38 +51,43 @@ std::optional<std::string> recurrence_refusal(const NodeView& view, int64_t gate
   return std::nullopt;
 }
 
-Packed pack_recurrence(const NodeView& view, int64_t gates) {
+Packed pack_recurrence(const NodeView& view, int64_t gates, int64_t together) {
   const Tensor &w = *view.input(1).constant, &r = *view.input(2).constant;
   const int64_t directions = w.dims()[0], inputs = w.dims()[2], hidden = r.dims()[2],
-                width = whole_vectors(hidden), row = gates * width;
-  const auto turn = [&](const Tensor& from, int64_t depth) {
-    Tensor to = Tensor::zeros(DType::kFloat32, {directions, depth, row});
+                panels = whole_panels(hidden) / kUnits;
+  const auto turn = [&](const Tensor& from, int64_t depth, int64_t first, int64_t count) {
+    Tensor to = Tensor::zeros(DType::kFloat32, {directions, panels, depth, count * kUnits});
+    float* out = to.as<float>();
     for (int64_t d = 0; d < directions; ++d)
-      for (int64_t g = 0; g < gates; ++g)
-        for (int64_t j = 0; j < hidden; ++j)
-          for (int64_t k = 0; k < depth; ++k)
-            to.as<float>()[(d * depth + k) * row + g * width + j] =
-                from.as<float>()[((d * gates + g) * hidden + j) * depth + k];
+      for (int64_t g = 0; g < count; ++g)
+        for (int64_t j = 0; j < hidden; ++j) {
+          const float* row = from.as<float>() + ((d * gates + first + g) * hidden + j) * depth;
+          float* panel = out + (d * panels + j / kUnits) * depth * count * kUnits + g * kUnits + j % kUnits;
+          for (int64_t k = 0; k < depth; ++k) panel[k * count * kUnits] = row[k];
+        }
     return to;
   };
   const auto bias = [&](int64_t which) {  // 0: of the input, 1: of the state
-    Tensor to = Tensor::zeros(DType::kFloat32, {directions, row});
+    Tensor to = Tensor::zeros(DType::kFloat32, {directions, panels, gates * kUnits});
     if (!view.has_input(3)) return to;
     const float* from = view.input(3).constant->as<float>();
     for (int64_t d = 0; d < directions; ++d)
       for (int64_t g = 0; g < gates; ++g)
         for (int64_t j = 0; j < hidden; ++j)
-          to.as<float>()[d * row + g * width + j] = from[((d * 2 + which) * gates + g) * hidden + j];
+          to.as<float>()[((d * panels + j / kUnits) * gates + g) * kUnits + j % kUnits] =
+              from[((d * 2 + which) * gates + g) * hidden + j];
     return to;
   };
-  return {turn(w, inputs), turn(r, hidden), bias(0), bias(1)};
+  Packed packed = {turn(w, inputs, 0, gates), turn(r, hidden, 0, together), bias(0), bias(1)};
+  if (together < gates) packed.push_back(turn(r, hidden, together, gates - together));
+  return packed;
 }
 
 Recurrence::Recurrence(const NodeView& view, int64_t gates, const Packed& packed, int)
     : packed_(packed), input_(view.source(0)), gates_(gates) {
   const TensorDesc& x = view.input(0);
   sequence_ = x.dims[0], batch_ = x.dims[1], size_ = x.dims[2];
-  hidden_ = view.input(2).dims[2], width_ = whole_vectors(hidden_), directions_ = view.input(2).dims[0];
+  hidden_ = view.input(2).dims[2], width_ = whole_panels(hidden_), directions_ = view.input(2).dims[0];
   input_strides_ = strides_of(x);
   for (size_t k = 0; k < 2; ++k) {
     has_initial_[k] = view.has_input(5 + k);
@@ -99,7 +105,11 @@ Recurrence::Recurrence(const NodeView& view, int64_t gates, const Packed& packed
   reverse_[1] = true;
 }
 
-int64_t Recurrence::direction_floats() const { return batch_ * (kSteps * row() + 4 * width_); }
+int64_t Recurrence::chunk_steps() const {
+  return std::clamp<int64_t>(kRows / std::max<int64_t>(1, batch_), 1, std::max<int64_t>(1, sequence_));
+}
+
+int64_t Recurrence::direction_floats() const { return batch_ * (chunk_steps() * row() + 4 * width_); }
 
 void Recurrence::run_directions(const LaunchArgs& args, ThreadPool& pool, StepFunction step,
                                 const void* context) const {
@@ -117,7 +127,8 @@ void Recurrence::run_direction(const LaunchArgs& args, int64_t direction, Thread
   float* gates = static_cast<float*>(args.workspace) + direction * direction_floats();
   State state;
   state.direction = direction;
-  state.h = gates + batch_ * kSteps * row();
+  const int64_t chunk = chunk_steps();
+  state.h = gates + batch_ * chunk * row();
   state.next_h = state.h + batch_ * width_;
   state.cell = state.next_h + batch_ * width_;
   state.scratch = state.cell + batch_ * width_;
@@ -126,8 +137,9 @@ void Recurrence::run_direction(const LaunchArgs& args, int64_t direction, Thread
   load_state(args, 0, direction, state.h);
   load_state(args, 1, direction, state.cell);
   for (int64_t s = 0; s < sequence_; ++s) {
-    if (s % kSteps == 0) project(args, direction, s, std::min(kSteps, sequence_ - s), gates, pool);
-    state.gates = gates + s % kSteps * batch_ * row();
+    if (s % chunk == 0) project(args, direction, s, std::min(chunk, sequence_ - s), gates, pool);
+    state.gates = gates + s % chunk * batch_ * row();
+    state.backwards = s % 2 != 0;
     step(context, state);
     std::swap(state.h, state.next_h);
     if (outputs_[0] < 0) continue;
@@ -141,32 +153,31 @@ void Recurrence::run_direction(const LaunchArgs& args, int64_t direction, Thread
   store_state(args, 2, direction, state.cell);
 }
 
-/// gates[step][batch][row] = bias + x W for steps [first, first + steps).
+/// gates[step][batch][panel] = bias + x W for steps [first, first + steps).
 void Recurrence::project(const LaunchArgs& args, int64_t direction, int64_t first, int64_t steps,
                          float* gates, ThreadPool* pool) const {
   const float* x = input_.as<float>(args);
   const float* w = packed_[0].as<float>() + direction * size_ * row();
   const float* bias = packed_[2].as<float>() + direction * row();
-  const auto rows = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      std::memcpy(gates + i * row(), bias, static_cast<size_t>(row()) * sizeof(float));
+  const int64_t count = steps * batch_, columns = gates_ * kUnits;
+  const auto at = [&](int64_t r) {
+    return x + time_of(direction, first + r / batch_) * input_strides_[0] + r % batch_ * input_strides_[1];
+  };
+  const auto range = [&](int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(gates + i * row() + begin * columns, bias + begin * columns,
+                  static_cast<size_t>((end - begin) * columns) * sizeof(float));
     // Neighbouring rows of x that are equally far apart go into one product.
-    int64_t i = begin;
-    while (i < end) {
-      const auto at = [&](int64_t r) {
-        return x + time_of(direction, first + r / batch_) * input_strides_[0] +
-               r % batch_ * input_strides_[1];
-      };
-      const int64_t distance = i + 1 < end ? at(i + 1) - at(i) : size_;
-      int64_t n = 1;
-      while (i + n < end && at(i + n) - at(i + n - 1) == distance) ++n;
-      block_product(n, row(), size_, at(i), distance, w, row(), gates + i * row(), row(), true);
-      i += n;
+    for (int64_t i = 0, n = 1; i < count; i += n) {
+      const int64_t distance = i + 1 < count ? at(i + 1) - at(i) : size_;
+      for (n = 1; i + n < count && at(i + n) - at(i + n - 1) == distance;) ++n;
+      for (int64_t p = begin; p < end; ++p)
+        block_product(n, columns, size_, at(i), distance, w + p * size_ * columns, columns,
+                      gates + i * row() + p * columns, row(), true);
     }
   };
-  const int64_t count = steps * batch_;
-  if (!pool) return rows(0, count);
-  parallel_ranges(*pool, count, 4, static_cast<double>(count * size_ * row()) * 0.03e-9, rows);
+  if (!pool) return range(0, panels());
+  parallel_ranges(*pool, panels(), 1, static_cast<double>(count * size_ * row()) * 0.03e-9, range);
 }
 
 void Recurrence::load_state(const LaunchArgs& args, size_t input, int64_t direction, float* state) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/kernels/rnn/gate_tiles.h"
 #include "backends/cpu/node_view.h"
 #include "base/thread_pool.h"
 
@@ -14,10 +15,11 @@ namespace wootz {
 std::optional<std::string> recurrence_refusal(const NodeView& view, int64_t gates,
                                               const std::vector<std::string>& activations);
 
-/// Weights turned round, so that products run along the gates: W [direction][input][gates * width], R
-/// [direction][hidden] [gates * width], input and state bias [direction][gates * width]; width is hidden
-/// rounded up to whole vectors.
-Packed pack_recurrence(const NodeView& view, int64_t gates);
+/// Weights in panels of kUnits hidden units, so that products run along the gates of a panel and read it from
+/// front to back: W [direction][panel][input][gates * kUnits], R [direction][panel][hidden][together *
+/// kUnits] of the first `together` gates, input and state bias [direction][panel][gates * kUnits], then R of
+/// the other gates.
+Packed pack_recurrence(const NodeView& view, int64_t gates, int64_t together);
 
 class Recurrence {
  public:
@@ -36,7 +38,9 @@ class Recurrence {
   /// The state of one direction while it runs.
   struct State {
     int64_t direction = 0;
-    float* gates = nullptr;  // [batch][row]: the inputs' part of this step; kernels add the state's part
+    bool backwards =
+        false;  // walk panels from the last one: what the step before left in the cache comes first
+    float* gates = nullptr;  // [batch][panel][gates * kUnits]: the inputs' part; kernels add the state's part
     float *h = nullptr, *next_h = nullptr, *cell = nullptr, *scratch = nullptr;  // [batch][width]
     ThreadPool* pool = nullptr;                                                  // null: run on this thread
   };
@@ -51,10 +55,15 @@ class Recurrence {
         &step);
   }
 
-  const float* recurrent_weights(int64_t direction) const {
-    return packed_[1].as<float>() + direction * hidden_ * row();
+  int64_t panels() const { return width_ / kUnits; }
+  /// R of one panel: the gates packed together, or the others.
+  const float* recurrent_weights(int64_t direction, int64_t panel, bool others = false) const {
+    const Tensor& r = packed_[others ? 4 : 1];
+    return r.as<float>() + (direction * panels() + panel) * hidden_ * r.dims()[3];
   }
-  const float* state_bias(int64_t direction) const { return packed_[3].as<float>() + direction * row(); }
+  const float* state_bias(int64_t direction, int64_t panel) const {
+    return packed_[3].as<float>() + direction * row() + panel * gates_ * kUnits;
+  }
   /// Work of one step's product with the state, in seconds, for deciding on forks.
   double step_seconds() const { return static_cast<double>(batch_ * hidden_ * row()) * 0.03e-9; }
 
@@ -70,6 +79,8 @@ class Recurrence {
   int64_t time_of(int64_t direction, int64_t step) const {
     return reverse_[direction] ? sequence_ - 1 - step : step;
   }
+
+  int64_t chunk_steps() const;  // whose input projections are made at once
 
   Packed packed_;
   OperandSource input_, initial_[2];
