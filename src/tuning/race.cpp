@@ -54,9 +54,9 @@ RaceResult Race::run(const Problem& problem, const Bindings& bindings) {
   // The same problem with other weights: the decision holds, the constants are packed anew.
   RaceResult result = known->second;
   result.check_ms = 0;   // spent once
-  for (TacticChoice& choice : result.choices)
+  for (std::optional<RaceWin>* win : {&result.winner, &result.own})
     for (const Tactic* tactic : backend_.tactics())
-      if (tactic->id() == choice.tactic_id) choice.packed = tactic->pack(problem, choice.config);
+      if (*win && tactic->id() == (*win)->choice.tactic_id) (*win)->choice.packed = tactic->pack(problem, (*win)->choice.config);
   return result;
 }
 
@@ -106,6 +106,8 @@ void Race::check(std::vector<Candidate>& candidates, const Problem& problem, con
   }
   result.check_ms += elapsed_us(start) / 1e3;
 }
+
+bool is_vendor_tactic(std::string_view id) { return id.find("onednn") != std::string_view::npos; }
 
 std::string Race::cache_key(const Candidate& c, const std::string& problem) const {
   return TimingCache::key(fingerprint_, c.record.tactic_id, c.tactic->version(), c.record.config, problem);
@@ -183,12 +185,18 @@ RaceResult Race::race(const Problem& problem, const Bindings& bindings, const st
     if (c.runs()) ranked.push_back(&c);
   std::stable_sort(ranked.begin(), ranked.end(), [](const Candidate* a, const Candidate* b) { return a->record.time_us < b->record.time_us; });
   for (const Candidate& c : candidates) result.candidates.push_back(c.record);
+  const auto win_of = [&](Candidate& c) {
+    return RaceWin{{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)}, c.record.time_us, c.record.error,
+                   error_bound(problem, *c.tactic)};
+  };
   if (ranked.empty()) return result;
-  Candidate& winner = *ranked.front();
-  result.time_us = winner.record.time_us;
-  result.error = winner.record.error;
-  result.bound = error_bound(problem, *winner.tactic);
-  result.choices.push_back({winner.record.tactic_id, winner.tactic->version(), winner.config, std::move(winner.packed)});
+  result.winner = win_of(*ranked.front());
+  if (!is_vendor_tactic(result.winner->choice.tactic_id)) return result;
+  for (Candidate* c : ranked) {
+    if (is_vendor_tactic(c->tactic->id())) continue;
+    result.own = win_of(*c);
+    break;
+  }
   return result;
 }
 

@@ -19,14 +19,23 @@ struct RaceOptions {
   std::function<bool(std::string_view tactic_id)> allowed;   // empty: all
 };
 
-struct RaceResult {
-  std::vector<TacticChoice> choices;            // the winner first, then a second that serves other shapes
-  std::vector<CandidateRecord> candidates;
+/// A tactic's claim on a problem.
+struct RaceWin {
+  TacticChoice choice;
   double time_us = 0;
   double error = -1;
   double bound = 0;
+};
+
+struct RaceResult {
+  std::optional<RaceWin> winner;                // nothing: no tactic serves the problem
+  std::optional<RaceWin> own;                   // the fastest that needs no vendor library, where the winner does
+  std::vector<CandidateRecord> candidates;
   double check_ms = 0;                          // spent on verification
 };
+
+/// Whether the tactic calls a library that is loaded at run time.
+bool is_vendor_tactic(std::string_view id);
 
 /// Races problems of one backend at one thread count; equal problems are raced once.
 class Race {
