@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Own contraction tactics against oneDNN's on the layers of real networks: medians over rounds in which all
 // candidates take turns, so that the machine's mood hits all alike.
-//   bench_contractions [threads] [name part] [cold]
+//   bench_contractions [threads] [name part] [cold | all]
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <random>
-#include <thread>
 
 #include "backends/cpu/cpu_backend.h"
 #include "device/region.h"
@@ -16,7 +15,13 @@
 namespace wootz {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+/// One thread is timed by its processor time, which other processes disturb little; several by the wall
+/// clock.
+double now_us(int threads) {
+  timespec t{};
+  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
+}
 
 struct Layer {
   const char* name;
@@ -135,7 +140,7 @@ void evict() {
   for (size_t i = 0; i < memory.size(); i += 64) memory[i]++;
 }
 
-void measure(const CpuBackend& backend, const Layer& layer, int threads, bool cold) {
+void measure(const CpuBackend& backend, const Layer& layer, int threads, bool cold, bool all) {
   Region region(layer, threads);
   std::vector<Candidate> candidates;
   for (const Tactic* tactic : backend.tactics()) {
@@ -156,14 +161,13 @@ void measure(const CpuBackend& backend, const Layer& layer, int threads, bool co
       const LaunchArgs args{inputs.data(), outputs, c.workspace.data(), stream.get()};
       c.kernel->launch(args);
       if (cold) evict();
-      const auto start = Clock::now();
+      const double start = now_us(threads);
       int runs = 0;
       do {
         c.kernel->launch(args);
         ++runs;
-      } while (!cold && Clock::now() - start < std::chrono::milliseconds(10));
-      if (round >= 0)
-        c.us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count() / runs);
+      } while (!cold && now_us(threads) - start < 10'000);
+      if (round >= 0) c.us.push_back((now_us(threads) - start) / runs);
     }
   const Candidate* vendor = nullptr;
   const Candidate* own = nullptr;
@@ -172,6 +176,8 @@ void measure(const CpuBackend& backend, const Layer& layer, int threads, bool co
     if (!best || median(c.us) < median(best->us)) best = &c;
   }
   if (!own) return;
+  for (const Candidate& c : candidates)
+    if (all) std::printf("    %9.1f us  %s\n", median(c.us), c.label.c_str());
   std::printf("%-28s %9.1f us  %-62s", layer.name, median(own->us), own->label.c_str());
   if (vendor) {
     std::vector<double> ratios;
@@ -188,10 +194,11 @@ void measure(const CpuBackend& backend, const Layer& layer, int threads, bool co
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
   const std::string part = argc > 2 ? argv[2] : "";
+  const std::string mode = argc > 3 ? argv[3] : "";
   const wootz::CpuBackend backend;
   std::printf("%s\n%d threads%s; x above 1: the own tactic is faster\n", backend.describe().c_str(), threads,
-              argc > 3 ? ", cold caches" : "");
+              mode == "cold" ? ", cold caches" : "");
   for (const wootz::Layer& layer : wootz::kLayers)
     if (std::string(layer.name).find(part) != std::string::npos)
-      wootz::measure(backend, layer, threads, argc > 3);
+      wootz::measure(backend, layer, threads, mode == "cold", mode == "all");
 }

@@ -61,7 +61,8 @@ WOOTZ_INLINE void square_channels(const DepthwiseRow& r, const float* const (&px
 }
 
 template <int K, int S, int WB>
-void square_block(const DepthwiseRow& r, int64_t ox) {
+void square_block(const DepthwiseRow& row, int64_t ox) {
+  const DepthwiseRow r = row;  // a copy that vector stores cannot alias: its members stay in registers
   constexpr int kInputs = (WB - 1) * S + K;
   const float* px[K][kInputs];
   const int64_t x0 = ox * S - r.pad_left;
@@ -69,10 +70,13 @@ void square_block(const DepthwiseRow& r, int64_t ox) {
   for (int ky = 0; ky < K; ++ky) {
     const int64_t y = r.oy * S - r.pad_top + ky;
     const bool row_inside = y >= 0 && y < r.in_h;
-    const float* line = r.image + (row_inside ? y * r.x_h : 0);
-    for (int j = 0; j < kInputs; ++j)
-      px[ky][j] =
-          row_inside && (inside || (x0 + j >= 0 && x0 + j < r.in_w)) ? line + (x0 + j) * r.x_w : r.zeros;
+    const float* at = r.image + (row_inside ? y * r.x_h : 0) + x0 * r.x_w;
+    // Borders are looked for only at borders: with few channels the set-up counts.
+    if (row_inside && inside)
+      for (int j = 0; j < kInputs; ++j, at += r.x_w) px[ky][j] = at;
+    else
+      for (int j = 0; j < kInputs; ++j, at += r.x_w)
+        px[ky][j] = row_inside && x0 + j >= 0 && x0 + j < r.in_w ? at : r.zeros;
   }
   int64_t c = 0;
   for (; c + kWidth <= r.channels; c += kWidth) square_channels<K, S, WB>(r, px, ox, c, Channels<true>{});
@@ -110,7 +114,8 @@ WOOTZ_INLINE void any_channels(const DepthwiseRow& r, const float* const* px, in
 }
 
 template <int WB>
-void any_block(const DepthwiseRow& r, int64_t ox) {
+void any_block(const DepthwiseRow& row, int64_t ox) {
+  const DepthwiseRow r = row;
   const float* px[kMaxDepthwiseTaps * WB];
   int64_t taps = 0;
   for (int64_t ky = 0; ky < r.kernel_h; ++ky) {

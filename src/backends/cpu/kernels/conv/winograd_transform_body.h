@@ -48,9 +48,11 @@ WOOTZ_INLINE void output_1d(const Vec* m, Vec* r) {
 }
 
 template <int M>
-void winograd_input(const WinogradInput& w) {
+void winograd_input(const WinogradInput& input) {
   constexpr int A = M + 2;
-  const WinogradShape& s = *w.shape;
+  // Copies that vector stores cannot alias: their members stay in registers.
+  const WinogradInput w = input;
+  const WinogradShape s = *w.shape;
   const int64_t per_image = s.tiles_h * s.tiles_w;
   for (int64_t t = w.t0; t < w.t1; ++t) {
     const float* image = w.x + t / per_image * s.x_n;
@@ -94,9 +96,10 @@ void winograd_input(const WinogradInput& w) {
 }
 
 template <int M>
-void winograd_output(const WinogradOutput& w) {
+void winograd_output(const WinogradOutput& output) {
   constexpr int A = M + 2;
-  const WinogradShape& s = *w.shape;
+  const WinogradOutput w = output;
+  const WinogradShape s = *w.shape;
   const int64_t per_image = s.tiles_h * s.tiles_w;
   const Vec low = set1(w.low), high = set1(w.high);
   for (int64_t t = w.t0; t < w.t1; ++t) {
