@@ -70,6 +70,7 @@ class GruKernel final : public Kernel {
 class Gru final : public Tactic {
  public:
   std::string_view id() const override { return "cpu.gru.steps"; }
+  int version() const override { return 2; }  // 2: weights in panels
   std::optional<std::string> refusal(const Problem& problem) const override {
     const auto view = NodeView::of(problem, {"GRU"});
     if (!view) return "not one GRU";

@@ -50,6 +50,7 @@ class LstmKernel final : public Kernel {
 class Lstm final : public Tactic {
  public:
   std::string_view id() const override { return "cpu.lstm.steps"; }
+  int version() const override { return 2; }  // 2: weights in panels
   std::optional<std::string> refusal(const Problem& problem) const override {
     const auto view = NodeView::of(problem, {"LSTM"});
     if (!view) return "not one LSTM";
