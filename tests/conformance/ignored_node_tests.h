@@ -7,7 +7,7 @@
 
 namespace wootz {
 
-/// Why a case is ignored, by a part of its name; null when it is not.
+/// Why a case that does not pass is ignored, by a part of its name; null when it is not.
 inline const char* ignored_reason(std::string_view name) {
   static constexpr std::pair<const char*, const char*> kIgnored[] = {
       {"test_adagrad", "training is no goal"},

@@ -162,10 +162,10 @@ void run_one(const fs::path& folder, const std::string& name, Summary& summary) 
   } catch (const std::exception& error) {
     what = std::string("exception: ") + error.what();
   }
-  if (ignored_reason(name))
-    ++summary.ignored;
-  else if (what.empty())
+  if (what.empty())
     ++summary.passed;
+  else if (ignored_reason(name))
+    ++summary.ignored;
   else
     (unsupported ? summary.unsupported : summary.failed).emplace_back(name, what);
 }
