@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/plan_json.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace wootz {
@@ -34,8 +35,8 @@ Json json_from_step(const StepRecord& s, BlobList& blobs) {
   return j;
 }
 
-/// JSON has no NaN or infinity: they are written as null.
-double number(const Json& j) { return j.is_null() ? -1 : j.get<double>(); }
+/// JSON has no infinity, the error of a lost NaN: it is written as null.
+double number(const Json& j) { return j.is_null() ? std::numeric_limits<double>::infinity() : j.get<double>(); }
 
 StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node) {
   StepRecord s;
