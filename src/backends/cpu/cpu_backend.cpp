@@ -20,7 +20,8 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 CpuBackend::CpuBackend() {
   register_all_cpu_tactics(tactics_);
-  tactics_.add(make_reference_tactic("reference.node"));  // what has no kernel yet runs all the same
+  tactics_.add(make_reference_tactic("reference.node"),
+               CpuTactics::kReference);  // what has no kernel yet runs all the same
   for (const auto& tactic : tactics_.all()) listed_.push_back(tactic.get());
 }
 

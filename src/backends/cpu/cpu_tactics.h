@@ -14,8 +14,9 @@ namespace wootz {
 class CpuTactics {
  public:
   /// Where several tactics serve a problem, the higher preference is the untuned choice: kSpecial for those
-  /// that serve few problems well, kLast for those that serve much but seldom best.
-  enum Preference { kLast = -1, kGeneral = 0, kSpecial = 1 };
+  /// that serve few problems well, kLast for those that serve much but seldom best; the reference comes after
+  /// all.
+  enum Preference { kReference = -2, kLast = -1, kGeneral = 0, kSpecial = 1 };
   void add(std::unique_ptr<Tactic> tactic, Preference preference = kGeneral) {
     const auto at = std::upper_bound(preferences_.begin(), preferences_.end(), preference, std::greater<>());
     owned_.insert(owned_.begin() + (at - preferences_.begin()), std::move(tactic));
