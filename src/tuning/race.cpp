@@ -94,7 +94,11 @@ void Race::check(std::vector<Candidate>& candidates, const Problem& problem, con
   const std::pair<InputKind, size_t> kinds[] = {{InputKind::kRandom, options_.checked_elements},
                                                 {InputKind::kLarge, options_.checked_elements / 3},
                                                 {InputKind::kNonFinite, options_.checked_elements / 3}};
+  // Large queries and keys have scores that differ by less than their own rounding in float32: which key wins is chance.
+  bool has_attention = false;
+  for (const auto& node : problem.body().nodes()) has_attention |= node->is("wootz", "Attention");
   for (const auto& [kind, elements] : kinds) {
+    if (has_attention && kind == InputKind::kLarge) continue;
     const RegionCheck check(problem, bindings, kind, 17, elements);
     if (kind == InputKind::kRandom) timing_inputs_ = check.inputs();
     for (Candidate& c : candidates) {

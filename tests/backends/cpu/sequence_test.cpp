@@ -82,6 +82,24 @@ TEST(Recurrent, LstmAndGru) {
         }
 }
 
+TEST(Recurrent, SequencesOfSeveralLengths) {
+  for (const char* op : {"LSTM", "GRU"})
+    for (const char* direction : {"forward", "reverse", "bidirectional"}) {
+      const int64_t gates = op[0] == 'L' ? 4 : 3, directions = direction[0] == 'b' ? 2 : 1;
+      StridedCase()
+          .input(random_tensor(DType::kFloat32, {21, 4, 6}))
+          .constant(random_tensor(DType::kFloat32, {directions, gates * 10, 6}, 2, 0.5))
+          .constant(random_tensor(DType::kFloat32, {directions, gates * 10, 10}, 3, 0.5))
+          .input(Tensor::from<int32_t>(DType::kInt32, {4}, std::vector<int32_t>{21, 0, 7, 20}))
+          .node(op, {"0", "1", "2", "", "3"}, {"y", "h"},
+                attributes_of(P("hidden_size", int64_t{10}), P("direction", std::string(direction))))
+          .result("y")
+          .result("h")
+          .tolerance(3e-5, 3e-5)
+          .expect(op[0] == 'L' ? "cpu.lstm.steps" : "cpu.gru.steps");
+    }
+}
+
 TEST(Quantize, LinearBothWays) {
   for (DType dtype : {DType::kUint8, DType::kInt8})
     for (Storage s : {Storage::kRowMajor, Storage::kChannelsLast, Storage::kReversed})

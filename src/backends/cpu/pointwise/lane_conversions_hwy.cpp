@@ -113,10 +113,13 @@ HWY_ATTR void float_to_byte(const float* from, T* to, int64_t count) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(F()));
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto x = hn::Clamp(hn::LoadU(F(), from + i), hn::Set(F(), kLow), hn::Set(F(), kHigh));
+    const auto given = hn::LoadU(F(), from + i);
+    const auto number = hn::IfThenElseZero(hn::Eq(given, given), given);
+    const auto x = hn::Clamp(number, hn::Set(F(), kLow), hn::Set(F(), kHigh));
     hn::StoreU(hn::DemoteTo(b, hn::ConvertTo(I(), x)), b, to + i);
   }
-  for (; i < count; ++i) to[i] = static_cast<T>(std::min(std::max(from[i], kLow), kHigh));
+  for (; i < count; ++i)
+    to[i] = from[i] != from[i] ? T(0) : static_cast<T>(std::min(std::max(from[i], kLow), kHigh));
 }
 
 HWY_ATTR void uint8_to_float(const uint8_t* from, float* to, int64_t count) {

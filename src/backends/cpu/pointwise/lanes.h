@@ -26,7 +26,7 @@ void float_from_bool(const uint8_t* from, float* to, int64_t count);
 void bool_from_float(const float* from, uint8_t* to, int64_t count);
 void float_from_uint8(const uint8_t* from, float* to, int64_t count);
 void float_from_int8(const int8_t* from, float* to, int64_t count);
-/// Whole numbers; what does not fit saturates.
+/// Whole numbers; what does not fit saturates, NaN becomes 0.
 void uint8_from_float(const float* from, uint8_t* to, int64_t count);
 void int8_from_float(const float* from, int8_t* to, int64_t count);
 

@@ -29,8 +29,14 @@ class DynamicQuantizeKernel final : public Kernel {
     std::fill(extremes, extremes + 2 * threads_, 0.0f);  // zero belongs to the range
     parallel_ranges(pool_of(args), count_, 64, static_cast<double>(count_) * 0.2e-9,
                     [&](int64_t begin, int64_t end, int part) {
-                      extremes[2 * part] = row_kernels().min(x + begin, end - begin);
-                      extremes[2 * part + 1] = row_kernels().max(x + begin, end - begin);
+                      float& low = extremes[2 * part];
+                      float& high = extremes[2 * part + 1];
+                      low = row_kernels().min(x + begin, end - begin);
+                      high = row_kernels().max(x + begin, end - begin);
+                      if (low == low) return;
+                      low = high = 0;  // a NaN does not count
+                      for (int64_t i = begin; i < end; ++i)
+                        low = std::min(low, x[i]), high = std::max(high, x[i]);
                     });
     float low = 0, high = 0;
     for (int t = 0; t < threads_; ++t)

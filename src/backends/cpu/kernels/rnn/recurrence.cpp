@@ -33,10 +33,10 @@ std::optional<std::string> recurrence_refusal(const NodeView& view, int64_t gate
   for (size_t i = 0; i < a.activations.size(); ++i)
     if (lower_case(a.activations[i]) != lower_case(activations[i % activations.size()]))
       return "activations other than the default ones";
-  if (view.has_input(4)) return "sequences of several lengths";
+  if (view.has_input(4) && view.input(4).dtype != DType::kInt32) return "lengths that are not int32";
   if (view.has_input(7)) return "peepholes";
   for (size_t i = 0; i < view.input_count(); ++i) {
-    if (!view.has_input(i)) continue;
+    if (!view.has_input(i) || i == 4) continue;
     if (view.input(i).dtype != DType::kFloat32)
       return "an operand of dtype " + std::string(dtype_name(view.input(i).dtype));
     if (i > 0 && i < 4 && !view.input(i).constant) return "weights that are not constants";
@@ -100,6 +100,8 @@ Recurrence::Recurrence(const NodeView& view, int64_t gates, const Packed& packed
     if (outputs_[k] < 0) continue;
     (k == 0 ? output_strides_ : state_strides_[k + 1]) = view.output(k)->strides;
   }
+  has_lengths_ = view.has_input(4);
+  if (has_lengths_) lengths_ = view.source(4);
   const std::string direction = view.node().attributes.get<std::string>("direction", "forward");
   reverse_[0] = direction == "reverse";
   reverse_[1] = true;
@@ -109,7 +111,11 @@ int64_t Recurrence::chunk_steps() const {
   return std::clamp<int64_t>(kRows / std::max<int64_t>(1, batch_), 1, std::max<int64_t>(1, sequence_));
 }
 
-int64_t Recurrence::direction_floats() const { return batch_ * (chunk_steps() * row() + 4 * width_); }
+int64_t Recurrence::length(const LaunchArgs& args, int64_t row) const {
+  return has_lengths_ ? std::clamp<int64_t>(lengths_.as<int32_t>(args)[row], 0, sequence_) : sequence_;
+}
+
+int64_t Recurrence::direction_floats() const { return batch_ * (chunk_steps() * row() + 5 * width_); }
 
 void Recurrence::run_directions(const LaunchArgs& args, ThreadPool& pool, StepFunction step,
                                 const void* context) const {
@@ -136,21 +142,41 @@ void Recurrence::run_direction(const LaunchArgs& args, int64_t direction, Thread
   std::memset(state.h, 0, static_cast<size_t>(4 * batch_ * width_) * sizeof(float));
   load_state(args, 0, direction, state.h);
   load_state(args, 1, direction, state.cell);
+  float* saved_cell = state.scratch + batch_ * width_;
   for (int64_t s = 0; s < sequence_; ++s) {
     if (s % chunk == 0) project(args, direction, s, std::min(chunk, sequence_ - s), gates, pool);
     state.gates = gates + s % chunk * batch_ * row();
     state.backwards = s % 2 != 0;
+    if (has_lengths_)
+      std::memcpy(saved_cell, state.cell, static_cast<size_t>(batch_ * width_) * sizeof(float));
     step(context, state);
+    finish_step(args, direction, s, saved_cell, state);
     std::swap(state.h, state.next_h);
-    if (outputs_[0] < 0) continue;
-    float* y = static_cast<float*>(args.outputs[outputs_[0]]) + time_of(direction, s) * output_strides_[0] +
-               direction * output_strides_[1];
-    for (int64_t b = 0; b < batch_; ++b)
-      std::memcpy(y + b * output_strides_[2], state.h + b * width_,
-                  static_cast<size_t>(hidden_) * sizeof(float));
   }
   store_state(args, 1, direction, state.h);
   store_state(args, 2, direction, state.cell);
+}
+
+/// Writes what the step made to Y; rows whose sequence is over keep their state and give zeros.
+void Recurrence::finish_step(const LaunchArgs& args, int64_t direction, int64_t step, const float* saved_cell,
+                             State& state) const {
+  const auto bytes = static_cast<size_t>(hidden_) * sizeof(float);
+  for (int64_t b = 0; b < batch_; ++b) {
+    const int64_t count = length(args, b);
+    const bool over = step >= count;
+    if (over) {
+      std::memcpy(state.next_h + b * width_, state.h + b * width_, bytes);
+      std::memcpy(state.cell + b * width_, saved_cell + b * width_, bytes);
+    }
+    if (outputs_[0] < 0) continue;
+    const int64_t time = over ? step : time_of(direction, step, count);
+    float* y = static_cast<float*>(args.outputs[outputs_[0]]) + time * output_strides_[0] +
+               direction * output_strides_[1] + b * output_strides_[2];
+    if (over)
+      std::memset(y, 0, bytes);
+    else
+      std::memcpy(y, state.next_h + b * width_, bytes);
+  }
 }
 
 /// gates[step][batch][panel] = bias + x W for steps [first, first + steps).
@@ -161,7 +187,8 @@ void Recurrence::project(const LaunchArgs& args, int64_t direction, int64_t firs
   const float* bias = packed_[2].as<float>() + direction * row();
   const int64_t count = steps * batch_, columns = gates_ * kUnits;
   const auto at = [&](int64_t r) {
-    return x + time_of(direction, first + r / batch_) * input_strides_[0] + r % batch_ * input_strides_[1];
+    return x + time_of(direction, first + r / batch_, length(args, r % batch_)) * input_strides_[0] +
+           r % batch_ * input_strides_[1];
   };
   const auto range = [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < count; ++i)

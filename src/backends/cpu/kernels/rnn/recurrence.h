@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the LSTM and GRU kernels share: shapes, packed weights, the walk over time.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,14 +77,19 @@ class Recurrence {
                ThreadPool* pool) const;
   void load_state(const LaunchArgs& args, size_t input, int64_t direction, float* state) const;
   void store_state(const LaunchArgs& args, size_t output, int64_t direction, const float* state) const;
-  int64_t time_of(int64_t direction, int64_t step) const {
-    return reverse_[direction] ? sequence_ - 1 - step : step;
+  void finish_step(const LaunchArgs& args, int64_t direction, int64_t step, const float* saved_cell,
+                   State& state) const;
+  /// Steps of one batch row.
+  int64_t length(const LaunchArgs& args, int64_t row) const;
+  /// A reversed sequence starts at its own last element, not in the padding.
+  int64_t time_of(int64_t direction, int64_t step, int64_t count) const {
+    return reverse_[direction] ? std::max<int64_t>(count - 1 - step, 0) : step;
   }
-
   int64_t chunk_steps() const;  // whose input projections are made at once
 
   Packed packed_;
-  OperandSource input_, initial_[2];
+  OperandSource input_, lengths_, initial_[2];
+  bool has_lengths_ = false;
   bool has_initial_[2] = {};
   int outputs_[3] = {-1, -1, -1};
   Dims input_strides_;     // sequence, batch
