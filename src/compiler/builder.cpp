@@ -89,7 +89,7 @@ Engine tune(const Engine& engine, const BuildOptions& options) {
   }
   RaceStepsOptions race;
   race.timing_cache = cache_path(options.timing_cache);
-  race.race.allowed = [&](std::string_view id) { return options.vendor_libraries || id.find("onednn") == std::string_view::npos; };
+  race.race.allowed = [&](std::string_view id) { return options.vendor_libraries || !is_vendor_tactic(id); };
   race_steps(*tuned, *backend, dims, race);
   return Engine(std::move(tuned));
 }

@@ -101,7 +101,7 @@ class Build {
   }
 
   bool allowed(std::string_view tactic_id) const {
-    return options_.allow_vendor_libraries || tactic_id.find("onednn") == std::string_view::npos;
+    return options_.allow_vendor_libraries || !is_vendor_tactic(tactic_id);
   }
 
   void share_memory() {

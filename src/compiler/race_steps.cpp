@@ -61,9 +61,7 @@ void drop_vendor(EngineData& engine, std::map<size_t, RaceWin> own) {
 
 double race_steps(EngineData& engine, const Backend& backend, std::span<const Dims> dims, const RaceStepsOptions& options) {
   const Bindings bindings = bind_shapes(*engine.graph, dims);
-  std::vector<StepSharing> sharing;
-  for (const StepRecord& s : engine.steps) sharing.push_back(s.sharing);
-  const ShapePlan plan = plan_shapes(*engine.graph, bindings, sharing);
+  const ShapePlan plan = plan_shapes(*engine.graph, bindings, sharing_of(engine));
   TimingCache cache = options.timing_cache.empty() ? TimingCache() : TimingCache::load(options.timing_cache);
   Race race(backend, engine.threads, cache, options.race);
   double check_ms = 0;

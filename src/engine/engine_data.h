@@ -71,4 +71,11 @@ struct EngineData {
   std::shared_ptr<const void> storage;        // keeps a mapped file alive
 };
 
+/// The decisions of all steps, in order, as the planner takes them.
+inline std::vector<StepSharing> sharing_of(const EngineData& engine) {
+  std::vector<StepSharing> sharing;
+  for (const StepRecord& s : engine.steps) sharing.push_back(s.sharing);
+  return sharing;
+}
+
 }  // namespace wootz

@@ -13,12 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::vector<StepSharing> sharing_of(const EngineData& engine) {
-  std::vector<StepSharing> sharing;
-  for (const StepRecord& s : engine.steps) sharing.push_back(s.sharing);
-  return sharing;
-}
-
 ShapePlan tuned_plan(const EngineData& engine) {
   std::vector<Dims> dims;
   for (const Value* v : engine.graph->inputs()) dims.push_back(engine.tuned_shapes.at(v->name));

@@ -19,12 +19,6 @@ const Tactic* find_tactic(const Backend& backend, std::string_view id) {
   return nullptr;
 }
 
-std::vector<StepSharing> sharing_of(const EngineData& engine) {
-  std::vector<StepSharing> sharing;
-  for (const StepRecord& s : engine.steps) sharing.push_back(s.sharing);
-  return sharing;
-}
-
 size_t round_up(size_t n) { return (n + 63) / 64 * 64; }
 
 }  // namespace
@@ -103,8 +97,6 @@ std::optional<Dims> PreparedShape::output_dims(size_t i) const {
   if (p.kind == Placement::Kind::kDynamic || p.kind == Placement::Kind::kAbsent) return std::nullopt;
   return p.desc.dims;
 }
-
-bool PreparedShape::is_dynamic_output(size_t i) const { return !output_dims(i); }
 
 void PreparedShape::resolve(void* arena) {
   slots_.clear();

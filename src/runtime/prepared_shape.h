@@ -38,7 +38,6 @@ class PreparedShape {
   size_t live_bound_bytes() const { return plan_.live_bound_bytes; }
   /// Dims of output i; empty optional where only the run can tell.
   std::optional<Dims> output_dims(size_t i) const;
-  bool is_dynamic_output(size_t i) const;
   std::span<const RunStep> steps() const { return steps_; }
   const ShapePlan& plan() const { return plan_; }
 

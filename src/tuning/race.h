@@ -13,7 +13,6 @@ namespace wootz {
 
 struct RaceOptions {
   bool tune = true;               // false: the first guess that passes the check wins, untimed
-  bool deterministic_order = true;
   double budget_ms = 400;         // for the rounds of one problem; at least two rounds are run
   size_t checked_elements = 96;   // of each output
   std::function<bool(std::string_view tactic_id)> allowed;   // empty: all

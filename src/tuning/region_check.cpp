@@ -19,8 +19,6 @@ double draw(InputKind kind, std::mt19937_64& random) {
   const double uniform = double(random() >> 11) * 0x1p-53 * 2 - 1;
   switch (kind) {
     case InputKind::kRandom: return uniform;
-    case InputKind::kSparse: return random() % 4 ? 0.0 : uniform;
-    case InputKind::kTiny: return uniform * 1e-30;
     case InputKind::kLarge: return uniform * 1e3;
     case InputKind::kNonFinite: {
       const uint64_t pick = random() % 64;
@@ -89,8 +87,6 @@ double longest_sum(const Problem& problem) {
 std::string_view input_kind_name(InputKind kind) {
   switch (kind) {
     case InputKind::kRandom: return "random";
-    case InputKind::kSparse: return "sparse";
-    case InputKind::kTiny: return "tiny";
     case InputKind::kLarge: return "large";
     case InputKind::kNonFinite: return "non-finite";
   }

@@ -11,7 +11,7 @@
 namespace wootz {
 
 /// Which inputs a check runs on.
-enum class InputKind : uint8_t { kRandom, kSparse, kTiny, kLarge, kNonFinite };
+enum class InputKind : uint8_t { kRandom, kLarge, kNonFinite };
 std::string_view input_kind_name(InputKind kind);
 
 /// Row-major inputs for a problem: constants as they are, floats by kind, wide integers from 0 to `most_integer` (they may
