@@ -13,29 +13,39 @@ int run_build(const Options& options) {
   engine.save(o.output);
   const auto j = nlohmann::json::parse(engine.explain_json());
   if (o.json) {
-    std::printf("%s\n", nlohmann::json{{"engine", o.output}, {"facts", j["facts"]}, {"verification", j["verification"]},
-                                       {"steps", j["steps"].size()}, {"memory", j["memory"]}}.dump(1).c_str());
+    std::printf("%s\n", nlohmann::json{{"engine", o.output},
+                                       {"facts", j["facts"]},
+                                       {"verification", j["verification"]},
+                                       {"steps", j["steps"].size()},
+                                       {"memory", j["memory"]}}
+                            .dump(1)
+                            .c_str());
     return 0;
   }
   double total_us = 0;
   for (const auto& s : j["steps"]) total_us += s["time_us"].get<double>();
-  std::printf("%s: %zu steps, %.2f ms as raced, %.1f MB of activations\n", o.output.c_str(), j["steps"].size(), total_us / 1e3,
-              j["memory"]["activations_bytes"].get<double>() / 1e6);
+  std::printf("%s: %zu steps, %.2f ms as raced, %.1f MB of activations\n", o.output.c_str(),
+              j["steps"].size(), total_us / 1e3, j["memory"]["activations_bytes"].get<double>() / 1e6);
   for (const auto& v : j["verification"])
-    std::printf("verified %s on %s inputs: relative error %.1e (bound %.0e)\n", v["output"].get<std::string>().c_str(),
-                v["sample"].get<std::string>().c_str(), v["relative"].is_null() ? -1.0 : v["relative"].get<double>(), v["bound"].get<double>());
+    std::printf("verified %s on %s inputs: relative error %.1e (bound %.0e)\n",
+                v["output"].get<std::string>().c_str(), v["sample"].get<std::string>().c_str(),
+                v["relative"].is_null() ? -1.0 : v["relative"].get<double>(), v["bound"].get<double>());
   for (const auto& r : j["remarks"]) {
     const std::string stage = r["stage"];
     if (stage == "shapes" || stage == "verify" || stage == "race")
-      std::printf("note: %s%s\n", r["nodes"].empty() ? "" : (r["nodes"][0].get<std::string>() + ": ").c_str(), r["text"].get<std::string>().c_str());
+      std::printf("note: %s%s\n", r["nodes"].empty() ? "" : (r["nodes"][0].get<std::string>() + ": ").c_str(),
+                  r["text"].get<std::string>().c_str());
   }
   const auto& facts = j["facts"];
-  if (facts.contains("build_seconds")) std::printf("built in %.1f s\n", std::stod(facts["build_seconds"].get<std::string>()));
+  if (facts.contains("build_seconds"))
+    std::printf("built in %.1f s\n", std::stod(facts["build_seconds"].get<std::string>()));
   return 0;
 }
 
 int run_tune(const Options& o) {
-  if (o.model.ends_with(".onnx")) throw Error(ErrorKind::kInvalidArgument, "tune: expected an engine (.wtz), found '" + o.model + "'; use build");
+  if (o.model.ends_with(".onnx"))
+    throw Error(ErrorKind::kInvalidArgument,
+                "tune: expected an engine (.wtz), found '" + o.model + "'; use build");
   const Engine tuned = tune(Engine::load(o.model), build_options(o));
   const std::string path = o.output.empty() ? o.model : o.output;
   tuned.save(path);

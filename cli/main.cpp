@@ -29,10 +29,12 @@ int exit_code(wootz::ErrorKind kind) {
 
 void add_build_flags(CLI::App& command, Options& o) {
   command.add_option("--device", o.device, "cpu")->capture_default_str();
-  command.add_option("--threads", o.threads, "threads; 0: every CPU that the process may use")->capture_default_str();
+  command.add_option("--threads", o.threads, "threads; 0: every CPU that the process may use")
+      ->capture_default_str();
   command.add_option("--shapes", o.shapes, "NAME:1x3x224x224, the shape to tune an input for");
   command.add_option("--mark", o.marks, "an inner tensor that becomes an output too");
-  command.add_option("--timing-cache", o.timing_cache, "file of measured times; default: ~/.cache/wootz/timings.txt; '': none");
+  command.add_option("--timing-cache", o.timing_cache,
+                     "file of measured times; default: ~/.cache/wootz/timings.txt; '': none");
   command.add_option("--disable-pass", o.disabled_passes, "a graph pass or rule to leave out");
   command.add_option("--max-patches", o.max_patches, "stop the graph passes after so many changes");
   command.add_option("--dump", o.dump, "folder for the graph's text before and after each pass");
@@ -62,13 +64,17 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
   add_build_flags(*command, o);
   command->add_flag("--json", o.json, "print JSON");
   const std::string name = c.name;
-  if (name == "build" || name == "tune") command->add_option("-o,--output", o.output, "the engine file to write");
-  if (name == "run" || name == "bench") command->add_option("--inputs", o.inputs, "a .npz file with an array for each input");
+  if (name == "build" || name == "tune")
+    command->add_option("-o,--output", o.output, "the engine file to write");
+  if (name == "run" || name == "bench")
+    command->add_option("--inputs", o.inputs, "a .npz file with an array for each input");
   if (name == "run") command->add_option("--outputs", o.outputs, "the .npz file to write");
-  if (name == "run" || name == "verify") command->add_flag("--reference", o.reference, "run by the references instead of an engine (.onnx only)");
+  if (name == "run" || name == "verify")
+    command->add_flag("--reference", o.reference, "run by the references instead of an engine (.onnx only)");
   if (name == "verify") {
     command->add_option("--expect", o.expect, "a .npz file of inputs and expected outputs");
-    command->add_option("--tolerance", o.tolerance, "relative error allowed; 0: by type (1e-4 float32, 1e-2 float16)");
+    command->add_option("--tolerance", o.tolerance,
+                        "relative error allowed; 0: by type (1e-4 float32, 1e-2 float16)");
   }
   if (name == "bench") {
     command->add_option("--duration", o.duration, "seconds to measure")->capture_default_str();
@@ -87,7 +93,9 @@ std::string version_text() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Wootz compiles a trained network (ONNX) into a fast engine, proves that it computes what the model says, and runs it."};
+  CLI::App app{
+      "Wootz compiles a trained network (ONNX) into a fast engine, proves that it computes what the model "
+      "says, and runs it."};
   app.set_version_flag("--version", version_text);
   app.require_subcommand(1);
   Options options;

@@ -18,9 +18,10 @@ namespace {
 
 const std::map<std::string, DType>& dtype_by_descr() {
   static const std::map<std::string, DType> table = {
-      {"<f4", DType::kFloat32}, {"<f8", DType::kFloat64}, {"<f2", DType::kFloat16}, {"|i1", DType::kInt8},
-      {"|u1", DType::kUint8},   {"<i2", DType::kInt16},   {"<u2", DType::kUint16},  {"<i4", DType::kInt32},
-      {"<u4", DType::kUint32},  {"<i8", DType::kInt64},   {"<u8", DType::kUint64},  {"|b1", DType::kBool},
+      {"<f4", DType::kFloat32},   {"<f8", DType::kFloat64},    {"<f2", DType::kFloat16},
+      {"|i1", DType::kInt8},      {"|u1", DType::kUint8},      {"<i2", DType::kInt16},
+      {"<u2", DType::kUint16},    {"<i4", DType::kInt32},      {"<u4", DType::kUint32},
+      {"<i8", DType::kInt64},     {"<u8", DType::kUint64},     {"|b1", DType::kBool},
       {"<c8", DType::kComplex64}, {"<c16", DType::kComplex128}};
   return table;
 }
@@ -64,16 +65,22 @@ std::string utf8(const char* p, size_t characters) {
     uint32_t c = 0;
     std::memcpy(&c, p + 4 * i, 4);
     if (c == 0) break;
-    if (c < 0x80) s += char(c);
-    else if (c < 0x800) s += char(0xc0 | c >> 6), s += char(0x80 | (c & 63));
-    else if (c < 0x10000) s += char(0xe0 | c >> 12), s += char(0x80 | (c >> 6 & 63)), s += char(0x80 | (c & 63));
-    else s += char(0xf0 | c >> 18), s += char(0x80 | (c >> 12 & 63)), s += char(0x80 | (c >> 6 & 63)), s += char(0x80 | (c & 63));
+    if (c < 0x80)
+      s += char(c);
+    else if (c < 0x800)
+      s += char(0xc0 | c >> 6), s += char(0x80 | (c & 63));
+    else if (c < 0x10000)
+      s += char(0xe0 | c >> 12), s += char(0x80 | (c >> 6 & 63)), s += char(0x80 | (c & 63));
+    else
+      s += char(0xf0 | c >> 18), s += char(0x80 | (c >> 12 & 63)), s += char(0x80 | (c >> 6 & 63)),
+          s += char(0x80 | (c & 63));
   }
   return s;
 }
 
 Tensor parse_npy(const std::string& bytes, const std::string& where) {
-  if (bytes.size() < 10 || std::memcmp(bytes.data(), "\x93NUMPY", 6) != 0) bad(where, "expected a .npy array, found other data");
+  if (bytes.size() < 10 || std::memcmp(bytes.data(), "\x93NUMPY", 6) != 0)
+    bad(where, "expected a .npy array, found other data");
   const bool wide = bytes[6] >= 2;
   const size_t start = wide ? 12 : 10;
   uint32_t length = 0;
@@ -93,20 +100,24 @@ Tensor parse_npy(const std::string& bytes, const std::string& where) {
   const auto need = [&](size_t each) {
     size_t total = 0;
     if (__builtin_mul_overflow(count, each, &total) || total > available)
-      bad(where, "expected " + std::to_string(count) + " elements of " + std::to_string(each) + " bytes, found " + std::to_string(available) + " bytes");
+      bad(where, "expected " + std::to_string(count) + " elements of " + std::to_string(each) +
+                     " bytes, found " + std::to_string(available) + " bytes");
     return total;
   };
   if (descr.starts_with("<U") || descr.starts_with("|S")) {
     const bool wide_text = descr[1] == 'U';
-    const size_t characters = static_cast<size_t>(std::atoll(descr.c_str() + 2)), each = characters * (wide_text ? 4 : 1);
+    const size_t characters = static_cast<size_t>(std::atoll(descr.c_str() + 2)),
+                 each = characters * (wide_text ? 4 : 1);
     need(each);
     std::vector<std::string> strings;
     for (size_t i = 0; i < count; ++i)
-      strings.push_back(wide_text ? utf8(data + i * each, characters) : std::string(data + i * each, strnlen(data + i * each, each)));
+      strings.push_back(wide_text ? utf8(data + i * each, characters)
+                                  : std::string(data + i * each, strnlen(data + i * each, each)));
     return Tensor::strings(dims, std::move(strings));
   }
   const auto it = dtype_by_descr().find(descr);
-  if (it == dtype_by_descr().end()) bad(where, "element type '" + descr + "' is not one that models take; convert it with astype");
+  if (it == dtype_by_descr().end())
+    bad(where, "element type '" + descr + "' is not one that models take; convert it with astype");
   const size_t total = need(dtype_size(it->second));
   Tensor t = Tensor::zeros(it->second, dims);
   std::memcpy(t.data(), data, total);
@@ -169,14 +180,16 @@ std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path) {
   std::vector<std::pair<std::string, Tensor>> arrays;
   for (zip_int64_t i = 0; i < zip_get_num_entries(zip.get(), 0); ++i) {
     zip_stat_t stat;
-    if (zip_stat_index(zip.get(), zip_uint64_t(i), 0, &stat) != 0) throw Error(ErrorKind::kIo, "'" + path + "': " + zip_strerror(zip.get()));
+    if (zip_stat_index(zip.get(), zip_uint64_t(i), 0, &stat) != 0)
+      throw Error(ErrorKind::kIo, "'" + path + "': " + zip_strerror(zip.get()));
     std::string name = stat.name;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     std::string bytes(stat.size, '\0');
     zip_file_t* file = zip_fopen_index(zip.get(), zip_uint64_t(i), 0);
     const zip_int64_t got = file ? zip_fread(file, bytes.data(), bytes.size()) : -1;
     if (file) zip_fclose(file);
-    if (got != static_cast<zip_int64_t>(bytes.size())) throw Error(ErrorKind::kIo, "'" + path + "', array '" + name + "': the zip entry is damaged");
+    if (got != static_cast<zip_int64_t>(bytes.size()))
+      throw Error(ErrorKind::kIo, "'" + path + "', array '" + name + "': the zip entry is damaged");
     arrays.emplace_back(name, parse_npy(bytes, "'" + path + "', array '" + name + "'"));
   }
   return arrays;
@@ -184,14 +197,16 @@ std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path) {
 
 void write_npz(const std::string& path, const NamedData& data) {
   const std::string beside = path + ".part" + std::to_string(getpid());
-  std::vector<std::string> contents;   // must live until the archive is closed
+  std::vector<std::string> contents;  // must live until the archive is closed
   contents.reserve(data.size());
   Zip zip = open_zip(beside, ZIP_CREATE | ZIP_TRUNCATE);
   for (const auto& [name, datum] : data) {
-    if (datum.kind != Datum::Kind::kTensor) throw Error(ErrorKind::kUnsupported, "output '" + name + "' is no tensor; .npz holds tensors only");
+    if (datum.kind != Datum::Kind::kTensor)
+      throw Error(ErrorKind::kUnsupported, "output '" + name + "' is no tensor; .npz holds tensors only");
     contents.push_back(npy_bytes(datum.tensor));
     zip_source_t* source = zip_source_buffer(zip.get(), contents.back().data(), contents.back().size(), 0);
-    const zip_int64_t index = zip_file_add(zip.get(), (name + ".npy").c_str(), source, ZIP_FL_OVERWRITE | ZIP_FL_ENC_UTF_8);
+    const zip_int64_t index =
+        zip_file_add(zip.get(), (name + ".npy").c_str(), source, ZIP_FL_OVERWRITE | ZIP_FL_ENC_UTF_8);
     if (index < 0) {
       zip_source_free(source);
       throw Error(ErrorKind::kIo, "'" + path + "': " + zip_strerror(zip.get()));

@@ -9,11 +9,13 @@
 
 namespace wootz::cli {
 
-/// Arrays in the order of the file. Throws Error: kIo, kInvalidArgument (which array, expected, found). Unicode arrays
-/// become string tensors; a byte array of rank 0 named `meta` and the like is kept as string too.
+/// Arrays in the order of the file. Throws Error: kIo, kInvalidArgument (which array, expected, found).
+/// Unicode arrays become string tensors; a byte array of rank 0 named `meta` and the like is kept as string
+/// too.
 std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path);
 
-/// Writes tensors beside and renames. bfloat16, float8 and 4-bit elements, which NumPy lacks, are written as float32.
+/// Writes tensors beside and renames. bfloat16, float8 and 4-bit elements, which NumPy lacks, are written as
+/// float32.
 void write_npz(const std::string& path, const NamedData& data);
 
 }  // namespace wootz::cli

@@ -24,7 +24,8 @@ std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts) 
         const std::string after = part.substr(first + 2);
         part = after.substr(0, after.find(".."));
       }
-      if (part.empty() || part.size() > 12 || part.find_first_not_of("0123456789") != std::string::npos) fail();
+      if (part.empty() || part.size() > 12 || part.find_first_not_of("0123456789") != std::string::npos)
+        fail();
       dims.push_back(std::stoll(part));
     }
     shapes[text.substr(0, colon)] = std::move(dims);
@@ -51,7 +52,9 @@ BuildOptions build_options(const Options& o) {
 Engine open_model(const Options& o) {
   if (!o.model.ends_with(".onnx")) {
     if (!o.marks.empty())
-      throw Error(ErrorKind::kInvalidArgument, "--mark: an engine's inner tensors are fused away; expected an .onnx model, found '" + o.model + "'");
+      throw Error(ErrorKind::kInvalidArgument,
+                  "--mark: an engine's inner tensors are fused away; expected an .onnx model, found '" +
+                      o.model + "'");
     return Engine::load(o.model);
   }
   BuildOptions b = build_options(o);

@@ -9,13 +9,13 @@ namespace wootz::cli {
 
 /// The flags of every command; each command reads its own.
 struct Options {
-  std::string model;                  // .onnx or .wtz
-  std::string output;                 // -o
-  std::string inputs, outputs;        // .npz
-  std::string expect;                 // .npz of golden values
+  std::string model;            // .onnx or .wtz
+  std::string output;           // -o
+  std::string inputs, outputs;  // .npz
+  std::string expect;           // .npz of golden values
   std::string device = "cpu";
   int threads = 0;
-  std::vector<std::string> shapes;    // NAME:1x3x224x224
+  std::vector<std::string> shapes;  // NAME:1x3x224x224
   std::vector<std::string> marks;
   std::vector<std::string> disabled_passes;
   std::string timing_cache = "default";
@@ -23,9 +23,9 @@ struct Options {
   int64_t max_patches = -1;
   bool no_tune = false, no_verify = false, no_vendor = false, json = false, reference = false;
   double tolerance = 0;
-  double duration = 3;                // bench, seconds
-  int iterations = 0;                 // bench; 0: by duration
-  int width = 0;                      // explain; 0: the terminal's
+  double duration = 3;  // bench, seconds
+  int iterations = 0;   // bench; 0: by duration
+  int width = 0;        // explain; 0: the terminal's
 };
 
 BuildOptions build_options(const Options& options);

@@ -37,7 +37,8 @@ bool ProgressLine::operator()(const BuildProgress& p) {
   bar.resize(kCells, ' ');
   char left[32] = "";
   if (p.seconds_left >= 0) std::snprintf(left, sizeof left, "%.0f s left", p.seconds_left);
-  std::fprintf(stderr, "\r\033[K[%s] %3.0f%% %-8s %-26.26s %s", bar.c_str(), p.fraction * 100, p.stage.c_str(), p.detail.c_str(), left);
+  std::fprintf(stderr, "\r\033[K[%s] %3.0f%% %-8s %-26.26s %s", bar.c_str(), p.fraction * 100,
+               p.stage.c_str(), p.detail.c_str(), left);
   std::fflush(stderr);
   shown_ = true;
   return true;

@@ -7,7 +7,8 @@
 
 namespace wootz::cli {
 
-/// One line on a terminal's stderr that shows stage, share done and time left; silent elsewhere. Ctrl-C cancels the build.
+/// One line on a terminal's stderr that shows stage, share done and time left; silent elsewhere. Ctrl-C
+/// cancels the build.
 class ProgressLine {
  public:
   ProgressLine();

@@ -50,7 +50,9 @@ double percentile(const std::vector<double>& sorted, double p) {
 }  // namespace
 
 int run_run(const Options& o) {
-  if (o.inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "run: expected --inputs FILE.npz with an array for each input, found none");
+  if (o.inputs.empty())
+    throw Error(ErrorKind::kInvalidArgument,
+                "run: expected --inputs FILE.npz with an array for each input, found none");
   const NamedData inputs = named_inputs(o.inputs);
   NamedData outputs;
   if (o.reference) {
@@ -61,7 +63,8 @@ int run_run(const Options& o) {
     if (o.model.ends_with(".onnx") && o.shapes.empty())
       for (const auto& [name, d] : inputs) {
         std::string text = name + ":";
-        for (size_t i = 0; i < d.tensor.dims().size(); ++i) text += (i ? "x" : "") + std::to_string(d.tensor.dims()[i]);
+        for (size_t i = 0; i < d.tensor.dims().size(); ++i)
+          text += (i ? "x" : "") + std::to_string(d.tensor.dims()[i]);
         if (!d.tensor.dims().empty()) with_shapes.shapes.push_back(text);
       }
     outputs = open_model(with_shapes).run(inputs);
@@ -69,8 +72,11 @@ int run_run(const Options& o) {
   if (!o.outputs.empty()) write_npz(o.outputs, outputs);
   nlohmann::json j = nlohmann::json::array();
   for (const auto& [name, d] : outputs) {
-    j.push_back({{"name", name}, {"dtype", std::string(dtype_name(d.tensor.dtype()))}, {"dims", d.tensor.dims()}});
-    if (!o.json) std::printf("%s: %s%s\n", name.c_str(), std::string(dtype_name(d.tensor.dtype())).c_str(), dims_text(d.tensor.dims()).c_str());
+    j.push_back(
+        {{"name", name}, {"dtype", std::string(dtype_name(d.tensor.dtype()))}, {"dims", d.tensor.dims()}});
+    if (!o.json)
+      std::printf("%s: %s%s\n", name.c_str(), std::string(dtype_name(d.tensor.dtype())).c_str(),
+                  dims_text(d.tensor.dims()).c_str());
   }
   if (o.json) std::printf("%s\n", j.dump(1).c_str());
   return 0;
@@ -83,7 +89,8 @@ int run_bench(const Options& o) {
   std::vector<Datum> inputs, outputs(engine.outputs().size());
   for (const TensorInfo& info : engine.inputs()) inputs.push_back(named.at(info.name));
   const auto once = [&] {
-    if (const std::string failure = context.run_ordered(inputs, outputs); !failure.empty()) throw Error(ErrorKind::kInvalidArgument, failure);
+    if (const std::string failure = context.run_ordered(inputs, outputs); !failure.empty())
+      throw Error(ErrorKind::kInvalidArgument, failure);
   };
   for (int i = 0; i < 3; ++i) once();
   std::vector<double> ms;
@@ -103,19 +110,28 @@ int run_bench(const Options& o) {
   std::vector<StepTime> steps;
   context.run_profiled(named, steps);
   if (o.json) {
-    nlohmann::json j{{"runs", ms.size()}, {"mean_ms", sum / double(ms.size())}, {"p50_ms", percentile(ms, .5)}, {"p90_ms", percentile(ms, .9)},
-                     {"p99_ms", percentile(ms, .99)}, {"memory_bytes", context.memory_bytes()}, {"steps", nlohmann::json::array()}};
-    for (const StepTime& s : steps) j["steps"].push_back({{"region", s.region}, {"nodes", s.origins}, {"tactic", s.tactic}, {"time_us", s.time_us}});
+    nlohmann::json j{{"runs", ms.size()},
+                     {"mean_ms", sum / double(ms.size())},
+                     {"p50_ms", percentile(ms, .5)},
+                     {"p90_ms", percentile(ms, .9)},
+                     {"p99_ms", percentile(ms, .99)},
+                     {"memory_bytes", context.memory_bytes()},
+                     {"steps", nlohmann::json::array()}};
+    for (const StepTime& s : steps)
+      j["steps"].push_back(
+          {{"region", s.region}, {"nodes", s.origins}, {"tactic", s.tactic}, {"time_us", s.time_us}});
     std::printf("%s\n", j.dump(1).c_str());
     return 0;
   }
-  std::printf("%zu runs: p50 %.3f ms, p90 %.3f, p99 %.3f, mean %.3f; %.1f runs/s; %.1f MB of activations\n", ms.size(), percentile(ms, .5),
-              percentile(ms, .9), percentile(ms, .99), sum / double(ms.size()), 1e3 * double(ms.size()) / sum, double(context.memory_bytes()) / 1e6);
-  std::sort(steps.begin(), steps.end(), [](const StepTime& a, const StepTime& b) { return a.time_us > b.time_us; });
+  std::printf("%zu runs: p50 %.3f ms, p90 %.3f, p99 %.3f, mean %.3f; %.1f runs/s; %.1f MB of activations\n",
+              ms.size(), percentile(ms, .5), percentile(ms, .9), percentile(ms, .99), sum / double(ms.size()),
+              1e3 * double(ms.size()) / sum, double(context.memory_bytes()) / 1e6);
+  std::sort(steps.begin(), steps.end(),
+            [](const StepTime& a, const StepTime& b) { return a.time_us > b.time_us; });
   std::printf("slowest steps:\n");
   for (size_t i = 0; i < std::min<size_t>(steps.size(), 12); ++i)
-    std::printf("%10.1f us  %-28.28s %-26.26s %s\n", steps[i].time_us, steps[i].region.c_str(), steps[i].tactic.c_str(),
-                steps[i].origins.empty() ? "" : steps[i].origins[0].c_str());
+    std::printf("%10.1f us  %-28.28s %-26.26s %s\n", steps[i].time_us, steps[i].region.c_str(),
+                steps[i].tactic.c_str(), steps[i].origins.empty() ? "" : steps[i].origins[0].c_str());
   return 0;
 }
 
@@ -126,18 +142,20 @@ int run_inspect(const Options& o) {
     return 0;
   }
   const auto j = nlohmann::json::parse(engine.explain_json());
-  std::printf("%s: engine of %s for %s, built by Wootz %s\n", o.model.c_str(), engine.model_name().c_str(), j["device"].get<std::string>().c_str(),
-              j["wootz"].get<std::string>().c_str());
+  std::printf("%s: engine of %s for %s, built by Wootz %s\n", o.model.c_str(), engine.model_name().c_str(),
+              j["device"].get<std::string>().c_str(), j["wootz"].get<std::string>().c_str());
   const auto print = [](const char* what, const std::vector<TensorInfo>& list) {
     for (const TensorInfo& t : list) {
       std::string dims;
       for (const std::string& d : t.dims) dims += (dims.empty() ? "" : ",") + d;
-      std::printf("  %s %s: %s[%s]\n", what, t.name.c_str(), std::string(dtype_name(t.dtype)).c_str(), t.has_shape ? dims.c_str() : "...");
+      std::printf("  %s %s: %s[%s]\n", what, t.name.c_str(), std::string(dtype_name(t.dtype)).c_str(),
+                  t.has_shape ? dims.c_str() : "...");
     }
   };
   print("input", engine.inputs());
   print("output", engine.outputs());
-  for (const auto& [key, value] : j["facts"].items()) std::printf("  %s: %s\n", key.c_str(), value.get<std::string>().c_str());
+  for (const auto& [key, value] : j["facts"].items())
+    std::printf("  %s: %s\n", key.c_str(), value.get<std::string>().c_str());
   return 0;
 }
 

@@ -15,8 +15,8 @@ struct Case {
   NamedData inputs, outputs, taps;
 };
 
-/// `c<k>_i<n>`, `c<k>_o<n>` and `c<k>_t<n>` count in the model's own order; tap names stand in the JSON array `taps` of the
-/// string array `meta`. Any other file holds inputs and outputs by their names.
+/// `c<k>_i<n>`, `c<k>_o<n>` and `c<k>_t<n>` count in the model's own order; tap names stand in the JSON array
+/// `taps` of the string array `meta`. Any other file holds inputs and outputs by their names.
 std::vector<Case> read_cases(const std::string& path, const Engine& engine) {
   const auto arrays = read_npz(path);
   const auto inputs = engine.inputs(), outputs = engine.outputs();
@@ -35,7 +35,9 @@ std::vector<Case> read_cases(const std::string& path, const Engine& engine) {
       Case& c = numbered.emplace(k, Case{"case " + std::to_string(k), {}, {}, {}}).first->second;
       const auto index = static_cast<size_t>(n);
       const auto check = [&](size_t count, const char* what) {
-        if (index >= count) throw Error(ErrorKind::kInvalidArgument, "'" + path + "': array '" + name + "': expected fewer " + what + ", the model has " + std::to_string(count));
+        if (index >= count)
+          throw Error(ErrorKind::kInvalidArgument, "'" + path + "': array '" + name + "': expected fewer " +
+                                                       what + ", the model has " + std::to_string(count));
       };
       if (kind == 'i') check(inputs.size(), "inputs"), c.inputs[inputs[index].name] = tensor;
       if (kind == 'o') check(outputs.size(), "outputs"), c.outputs[outputs[index].name] = tensor;
@@ -50,7 +52,11 @@ std::vector<Case> read_cases(const std::string& path, const Engine& engine) {
   std::vector<Case> cases;
   for (auto& [k, c] : numbered) cases.push_back(std::move(c));
   if (cases.empty() && !named.outputs.empty()) cases.push_back(std::move(named));
-  if (cases.empty()) throw Error(ErrorKind::kInvalidArgument, "'" + path + "': expected arrays named like the model's inputs and outputs, or c0_i0, c0_o0, ...; found none");
+  if (cases.empty())
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        "'" + path +
+            "': expected arrays named like the model's inputs and outputs, or c0_i0, c0_o0, ...; found none");
   return cases;
 }
 
@@ -61,14 +67,22 @@ class Report {
     for (const OutputComparison& c : list) {
       failed_ += c.passed ? 0 : 1;
       ++total_;
-      rows_.push_back({{"case", label}, {"output", c.output}, {"max_abs", c.max_abs}, {"relative", c.relative}, {"bound", c.bound}, {"passed", c.passed}});
+      rows_.push_back({{"case", label},
+                       {"output", c.output},
+                       {"max_abs", c.max_abs},
+                       {"relative", c.relative},
+                       {"bound", c.bound},
+                       {"passed", c.passed}});
       if (!json_)
-        std::printf("%-4s %-8s %-40.40s relative %.2e  max %.2e  bound %.1e\n", c.passed ? "ok" : "FAIL", label.c_str(), c.output.c_str(), c.relative, c.max_abs, c.bound);
+        std::printf("%-4s %-8s %-40.40s relative %.2e  max %.2e  bound %.1e\n", c.passed ? "ok" : "FAIL",
+                    label.c_str(), c.output.c_str(), c.relative, c.max_abs, c.bound);
     }
   }
   int finish() const {
-    if (json_) std::printf("%s\n", rows_.dump(1).c_str());
-    else std::printf("%d of %d within the bound\n", total_ - failed_, total_);
+    if (json_)
+      std::printf("%s\n", rows_.dump(1).c_str());
+    else
+      std::printf("%d of %d within the bound\n", total_ - failed_, total_);
     return failed_ ? 4 : 0;
   }
 
@@ -84,7 +98,7 @@ double float_bound(const Engine& engine) {
   return facts.contains("float_bound") ? std::stod(facts["float_bound"].get<std::string>()) : 0;
 }
 
-constexpr double kTapBound = 2e-3;   // of inner tensors: fused neighbours round differently
+constexpr double kTapBound = 2e-3;  // of inner tensors: fused neighbours round differently
 
 }  // namespace
 
@@ -96,21 +110,28 @@ int run_verify(const Options& o) {
     std::vector<OutputComparison> list;
     for (const auto& v : j["verification"]) {
       const double relative = v["relative"].is_null() ? 1.0 / 0.0 : v["relative"].get<double>();
-      list.push_back({v["output"].get<std::string>(), v["max_abs"].is_null() ? 1.0 / 0.0 : v["max_abs"].get<double>(), relative, v["bound"].get<double>(),
-                      relative <= v["bound"].get<double>()});
+      list.push_back({v["output"].get<std::string>(),
+                      v["max_abs"].is_null() ? 1.0 / 0.0 : v["max_abs"].get<double>(), relative,
+                      v["bound"].get<double>(), relative <= v["bound"].get<double>()});
     }
     report.add("random", list);
     return report.finish();
   }
   const std::vector<Case> cases = read_cases(o.expect, engine);
   const double bound = o.tolerance > 0 ? o.tolerance : float_bound(engine);
-  for (const Case& c : cases) report.add(c.label, compare(c.outputs, o.reference ? run_reference(o.model, c.inputs) : engine.run(c.inputs), bound));
+  for (const Case& c : cases)
+    report.add(
+        c.label,
+        compare(c.outputs, o.reference ? run_reference(o.model, c.inputs) : engine.run(c.inputs), bound));
   // Taps would forbid fusions, so they are read from a second engine.
   for (const Case& c : cases) {
     if (c.taps.empty() || !o.model.ends_with(".onnx")) continue;
     Options marked = o;
     for (const auto& [name, t] : c.taps) marked.marks.push_back(name);
-    report.add(c.label, compare(c.taps, o.reference ? run_reference(o.model, c.inputs, marked.marks) : open_model(marked).run(c.inputs), std::max(kTapBound, bound)));
+    report.add(c.label, compare(c.taps,
+                                o.reference ? run_reference(o.model, c.inputs, marked.marks)
+                                            : open_model(marked).run(c.inputs),
+                                std::max(kTapBound, bound)));
   }
   return report.finish();
 }

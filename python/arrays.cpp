@@ -56,7 +56,8 @@ nb::object numpy() { return nb::module_::import_("numpy"); }
 Tensor strings_from_array(const nb::object& array, const Dims& dims) {
   std::vector<std::string> strings;
   for (nb::handle item : array.attr("ravel")().attr("tolist")())
-    strings.push_back(nb::isinstance<nb::bytes>(item) ? std::string(nb::cast<nb::bytes>(item).c_str()) : nb::cast<std::string>(nb::str(item)));
+    strings.push_back(nb::isinstance<nb::bytes>(item) ? std::string(nb::cast<nb::bytes>(item).c_str())
+                                                      : nb::cast<std::string>(nb::str(item)));
   return Tensor::strings(dims, std::move(strings));
 }
 
@@ -68,7 +69,8 @@ Tensor tensor_from_array(nb::object array, const std::string& name) {
   const auto dtype_text = nb::cast<std::string>(array.attr("dtype").attr("name"));
   const DType dtype = dtype_from_numpy(dtype_text);
   if (dtype == DType::kUndefined)
-    throw Error(ErrorKind::kInvalidArgument, "input '" + name + "': element type " + dtype_text + " is not one that models take");
+    throw Error(ErrorKind::kInvalidArgument,
+                "input '" + name + "': element type " + dtype_text + " is not one that models take");
   array = numpy().attr("ascontiguousarray")(array);
   // The address alone: ml_dtypes kinds have no buffer format.
   const auto address = nb::cast<uintptr_t>(array.attr("__array_interface__")["data"][0]);
@@ -95,7 +97,9 @@ nb::object array_from_tensor(Tensor tensor) {
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
   const size_t bytes = kept->size_bytes();
   nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> raw(kept->data(), {bytes}, owner);
-  nb::object dtype = hasattr(numpy(), name) ? numpy().attr("dtype")(name) : numpy().attr("dtype")(nb::module_::import_("ml_dtypes").attr(name));
+  nb::object dtype = hasattr(numpy(), name)
+                         ? numpy().attr("dtype")(name)
+                         : numpy().attr("dtype")(nb::module_::import_("ml_dtypes").attr(name));
   return nb::cast(raw).attr("view")(dtype).attr("reshape")(nb::tuple(shape));
 }
 
@@ -125,11 +129,13 @@ nb::object object_from_datum(Datum datum) {
       for (Datum& d : datum.elements) list.append(object_from_datum(std::move(d)));
       return list;
     }
-    case Datum::Kind::kOptional: return datum.elements.empty() ? nb::none() : object_from_datum(std::move(datum.elements[0]));
+    case Datum::Kind::kOptional:
+      return datum.elements.empty() ? nb::none() : object_from_datum(std::move(datum.elements[0]));
     case Datum::Kind::kMap: {
       nb::dict dict;
       nb::object keys = array_from_tensor(datum.tensor).attr("tolist")();
-      for (size_t i = 0; i < datum.elements.size(); ++i) dict[keys[i]] = object_from_datum(std::move(datum.elements[i]));
+      for (size_t i = 0; i < datum.elements.size(); ++i)
+        dict[keys[i]] = object_from_datum(std::move(datum.elements[i]));
       return dict;
     }
     case Datum::Kind::kNone: break;

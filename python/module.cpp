@@ -24,7 +24,8 @@ void copy_into(const NamedData& results, const nb::dict& out) {
   for (auto [key, value] : out) {
     const auto name = nb::cast<std::string>(key);
     const auto it = results.find(name);
-    if (it == results.end()) throw Error(ErrorKind::kInvalidArgument, "out: expected the name of an output, found '" + name + "'");
+    if (it == results.end())
+      throw Error(ErrorKind::kInvalidArgument, "out: expected the name of an output, found '" + name + "'");
     nb::object array = nb::borrow(value);
     nb::object result = object_from_datum(it->second);
     nb::module_::import_("numpy").attr("copyto")(array, result, "casting"_a = "no");
@@ -50,7 +51,8 @@ nb::list tensor_list(const std::vector<TensorInfo>& infos) {
     nb::list shape;
     for (size_t i = 0; i < info.dims.size(); ++i)
       shape.append(info.fixed[i] ? nb::cast(*info.fixed[i]) : nb::cast(info.dims[i]));
-    list.append(make(info.name, std::string(dtype_name(info.dtype)), info.has_shape ? nb::object(nb::tuple(shape)) : nb::none()));
+    list.append(make(info.name, std::string(dtype_name(info.dtype)),
+                     info.has_shape ? nb::object(nb::tuple(shape)) : nb::none()));
   }
   return list;
 }
@@ -102,54 +104,86 @@ NB_MODULE(_wootz, m) {
   nb::register_exception_translator(translate);
   m.attr("__version__") = WOOTZ_VERSION;
   m.def("devices", &describe_devices);
-  m.def("load", [](const nb::object& path) { return Engine::load(nb::cast<std::string>(nb::str(path))); }, "path"_a);
+  m.def(
+      "load", [](const nb::object& path) { return Engine::load(nb::cast<std::string>(nb::str(path))); },
+      "path"_a);
   m.def("build", &build_model, "model"_a, "options"_a);
-  m.def("run_reference", [](const nb::object& path, const nb::dict& inputs, const std::vector<std::string>& marks) {
-    const auto text = nb::cast<std::string>(nb::str(path));
-    const NamedData data = named_from_dict(inputs);
-    NamedData results;
-    {
-      nb::gil_scoped_release release;
-      results = run_reference(text, data, marks);
-    }
-    return dict_from_named(std::move(results));
-  }, "path"_a, "inputs"_a, "marks"_a = std::vector<std::string>());
-  m.def("compare", [](const nb::dict& expected, const nb::dict& found, double bound) {
-    return comparison_list(compare(named_from_dict(expected), named_from_dict(found), bound));
-  }, "expected"_a, "found"_a, "bound"_a = 0.0);
-
-  nb::class_<Context>(m, "Context")
-      .def("run", [](Context& c, const nb::dict& inputs, const nb::object& out, const nb::object&) { return run(c, inputs, out); },
-           "inputs"_a, "out"_a = nb::none(), "stream"_a = nb::none())
-      .def("prepare", [](Context& c, const nb::dict& shapes) { c.prepare(shapes_from_dict(shapes)); }, "input_shapes"_a)
-      .def("profile", [](Context& c, const nb::dict& inputs) {
-        std::vector<StepTime> times;
+  m.def(
+      "run_reference",
+      [](const nb::object& path, const nb::dict& inputs, const std::vector<std::string>& marks) {
+        const auto text = nb::cast<std::string>(nb::str(path));
         const NamedData data = named_from_dict(inputs);
+        NamedData results;
         {
           nb::gil_scoped_release release;
-          c.run_profiled(data, times);
+          results = run_reference(text, data, marks);
         }
-        nb::list list;
-        for (const StepTime& t : times) list.append(nb::make_tuple(t.region, t.tactic, t.time_us, t.origins));
-        return list;
-      }, "inputs"_a)
+        return dict_from_named(std::move(results));
+      },
+      "path"_a, "inputs"_a, "marks"_a = std::vector<std::string>());
+  m.def(
+      "compare",
+      [](const nb::dict& expected, const nb::dict& found, double bound) {
+        return comparison_list(compare(named_from_dict(expected), named_from_dict(found), bound));
+      },
+      "expected"_a, "found"_a, "bound"_a = 0.0);
+
+  nb::class_<Context>(m, "Context")
+      .def(
+          "run",
+          [](Context& c, const nb::dict& inputs, const nb::object& out, const nb::object&) {
+            return run(c, inputs, out);
+          },
+          "inputs"_a, "out"_a = nb::none(), "stream"_a = nb::none())
+      .def(
+          "prepare", [](Context& c, const nb::dict& shapes) { c.prepare(shapes_from_dict(shapes)); },
+          "input_shapes"_a)
+      .def(
+          "profile",
+          [](Context& c, const nb::dict& inputs) {
+            std::vector<StepTime> times;
+            const NamedData data = named_from_dict(inputs);
+            {
+              nb::gil_scoped_release release;
+              c.run_profiled(data, times);
+            }
+            nb::list list;
+            for (const StepTime& t : times)
+              list.append(nb::make_tuple(t.region, t.tactic, t.time_us, t.origins));
+            return list;
+          },
+          "inputs"_a)
       .def_prop_ro("memory_bytes", &Context::memory_bytes);
 
   nb::class_<Engine>(m, "Engine")
-      .def("run", [](const Engine& e, const nb::dict& inputs, const nb::object& out, const nb::object&) { return run(e, inputs, out); },
-           "inputs"_a, "out"_a = nb::none(), "stream"_a = nb::none())
-      .def("context", [](const Engine& e, int threads) { return e.context(threads); }, "threads"_a = 0)
+      .def(
+          "run",
+          [](const Engine& e, const nb::dict& inputs, const nb::object& out, const nb::object&) {
+            return run(e, inputs, out);
+          },
+          "inputs"_a, "out"_a = nb::none(), "stream"_a = nb::none())
+      .def(
+          "context", [](const Engine& e, int threads) { return e.context(threads); }, "threads"_a = 0)
       .def_prop_ro("inputs", [](const Engine& e) { return tensor_list(e.inputs()); })
       .def_prop_ro("outputs", [](const Engine& e) { return tensor_list(e.outputs()); })
-      .def("output_shapes", [](const Engine& e, const nb::dict& shapes) {
-        nb::dict result;
-        for (const auto& [name, dims] : e.output_shapes(shapes_from_dict(shapes)))
-          result[nb::str(name.c_str())] = dims ? nb::object(nb::tuple(nb::cast(*dims))) : nb::none();
-        return result;
-      }, "input_shapes"_a)
-      .def("save", [](const Engine& e, const nb::object& path) { e.save(nb::cast<std::string>(nb::str(path))); }, "path"_a)
+      .def(
+          "output_shapes",
+          [](const Engine& e, const nb::dict& shapes) {
+            nb::dict result;
+            for (const auto& [name, dims] : e.output_shapes(shapes_from_dict(shapes)))
+              result[nb::str(name.c_str())] = dims ? nb::object(nb::tuple(nb::cast(*dims))) : nb::none();
+            return result;
+          },
+          "input_shapes"_a)
+      .def(
+          "save",
+          [](const Engine& e, const nb::object& path) { e.save(nb::cast<std::string>(nb::str(path))); },
+          "path"_a)
       .def("explain_json", &Engine::explain_json)
       .def("explain_text", &Engine::explain_text, "width"_a = 100)
-      .def("memory_bytes", [](const Engine& e, const nb::dict& shapes) { return e.memory_bytes(shapes_from_dict(shapes)); }, "input_shapes"_a)
+      .def(
+          "memory_bytes",
+          [](const Engine& e, const nb::dict& shapes) { return e.memory_bytes(shapes_from_dict(shapes)); },
+          "input_shapes"_a)
       .def_prop_ro("model_name", &Engine::model_name);
 }

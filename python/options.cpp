@@ -65,7 +65,10 @@ BuildOptions options_from_kwargs(const nb::dict& kwargs) {
       {"disabled_passes", [&](nb::handle v) { o.disabled_passes = nb::cast<std::vector<std::string>>(v); }},
       {"max_patches", [&](nb::handle v) { o.max_patches = nb::cast<int64_t>(v); }},
       {"dump_folder", [&](nb::handle v) { o.dump_folder = nb::cast<std::string>(nb::str(v)); }},
-      {"samples", [&](nb::handle v) { for (nb::handle s : v) o.samples.push_back(named_from_dict(nb::cast<nb::dict>(s))); }},
+      {"samples",
+       [&](nb::handle v) {
+         for (nb::handle s : v) o.samples.push_back(named_from_dict(nb::cast<nb::dict>(s)));
+       }},
       {"progress", [&](nb::handle v) { o.progress = progress_from(nb::borrow(v)); }},
   };
   for (auto [key, value] : kwargs) {
@@ -74,7 +77,8 @@ BuildOptions options_from_kwargs(const nb::dict& kwargs) {
     if (it == setters.end()) {
       std::string names;
       for (const auto& [known, unused] : setters) names += (names.empty() ? "" : ", ") + known;
-      throw Error(ErrorKind::kInvalidArgument, "build: expected one of the options " + names + ", found '" + name + "'");
+      throw Error(ErrorKind::kInvalidArgument,
+                  "build: expected one of the options " + names + ", found '" + name + "'");
     }
     it->second(value);
   }

@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
     wootz::NamedData inputs;
     for (const wootz::TensorInfo& info : engine.inputs()) {
       wootz::Dims dims;
-      for (const auto& fixed : info.fixed) dims.push_back(fixed.value_or(8));   // any size will do for what varies
+      for (const auto& fixed : info.fixed)
+        dims.push_back(fixed.value_or(8));  // any size will do for what varies
       inputs[info.name] = wootz::Tensor::zeros(info.dtype, dims);
     }
     wootz::Context context = engine.context();

@@ -14,31 +14,33 @@ namespace wootz {
 /// A report from a running build.
 struct BuildProgress {
   std::string stage, detail;
-  double fraction = 0;        // of the whole build
-  double seconds_left = -1;   // -1: not known yet
+  double fraction = 0;       // of the whole build
+  double seconds_left = -1;  // -1: not known yet
 };
 
 struct BuildOptions {
   std::string device = "cpu";
-  int threads = 0;                        // 0: every CPU that the process may use
-  std::map<std::string, Dims> shapes;     // input shapes to tune for; others are guessed, and the guess is reported
-  bool tune = true;                       // false: no timing, first guesses
-  bool verify = true;                     // hold the engine against the imported graph
-  bool vendor_libraries = true;           // let oneDNN race
-  std::string timing_cache = "default";   // a path, "default" (docs/timing-cache.md) or "" for none
-  std::vector<std::string> marks;         // inner tensors that become outputs too
+  int threads = 0;  // 0: every CPU that the process may use
+  std::map<std::string, Dims>
+      shapes;                    // input shapes to tune for; others are guessed, and the guess is reported
+  bool tune = true;              // false: no timing, first guesses
+  bool verify = true;            // hold the engine against the imported graph
+  bool vendor_libraries = true;  // let oneDNN race
+  std::string timing_cache = "default";  // a path, "default" (docs/timing-cache.md) or "" for none
+  std::vector<std::string> marks;        // inner tensors that become outputs too
   std::vector<std::string> disabled_passes;
-  int64_t max_patches = -1;               // stop the graph passes after so many changes; -1: no limit
-  std::string dump_folder;                // graph text before and after each pass
-  std::vector<NamedData> samples;         // inputs to verify on, besides random ones
-  std::function<bool(const BuildProgress&)> progress;   // return false to cancel
+  int64_t max_patches = -1;        // stop the graph passes after so many changes; -1: no limit
+  std::string dump_folder;         // graph text before and after each pass
+  std::vector<NamedData> samples;  // inputs to verify on, besides random ones
+  std::function<bool(const BuildProgress&)> progress;  // return false to cancel
 };
 
-/// Throws Error: kInvalidModel and kUnsupported list everything wrong with the model; kInvalidArgument; kVerification;
-/// kCancelled; kIo.
+/// Throws Error: kInvalidModel and kUnsupported list everything wrong with the model; kInvalidArgument;
+/// kVerification; kCancelled; kIo.
 WOOTZ_API Engine build(const std::string& onnx_path, const BuildOptions& options = {});
 /// A model in memory; external data is looked for in `folder`.
-WOOTZ_API Engine build(std::span<const std::byte> onnx_bytes, const std::string& folder, const BuildOptions& options = {});
+WOOTZ_API Engine build(std::span<const std::byte> onnx_bytes, const std::string& folder,
+                       const BuildOptions& options = {});
 
 /// Races every region of an engine again on this machine, at the shapes it was tuned for.
 WOOTZ_API Engine tune(const Engine& engine, const BuildOptions& options = {});
@@ -51,11 +53,13 @@ WOOTZ_API NamedData run_reference(const std::string& onnx_path, const NamedData&
 struct OutputComparison {
   std::string output;
   double max_abs = 0;
-  double relative = 0;   // max_abs over the output's largest magnitude
+  double relative = 0;  // max_abs over the output's largest magnitude
   double bound = 0;
   bool passed = false;
 };
-/// Compares by name; integers, bools and strings must be equal. `bound` 0: by type (1e-4 for float32, 1e-2 for float16).
-WOOTZ_API std::vector<OutputComparison> compare(const NamedData& expected, const NamedData& found, double bound = 0);
+/// Compares by name; integers, bools and strings must be equal. `bound` 0: by type (1e-4 for float32, 1e-2
+/// for float16).
+WOOTZ_API std::vector<OutputComparison> compare(const NamedData& expected, const NamedData& found,
+                                                double bound = 0);
 
 }  // namespace wootz

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The C interface. Every function that can fail returns a wootz_status; wootz_last_error() has the text of this thread's
- * last failure. Objects are freed by their own function; engines may be used from several threads at once, contexts
- * from one at a time. */
+ * The C interface. Every function that can fail returns a wootz_status; wootz_last_error() has the text of
+ * this thread's last failure. Objects are freed by their own function; engines may be used from several
+ * threads at once, contexts from one at a time. */
 #ifndef WOOTZ_C_API_H
 #define WOOTZ_C_API_H
 
@@ -52,8 +52,10 @@ typedef struct {
 WOOTZ_C_API const char* wootz_version(void);
 WOOTZ_C_API const char* wootz_last_error(void);
 
-/* Compiles a model. threads 0: every CPU that the process may use. tune 0: first guesses instead of a race. */
-WOOTZ_C_API wootz_status wootz_build(const char* onnx_path, int32_t threads, int32_t tune, wootz_engine** engine);
+/* Compiles a model. threads 0: every CPU that the process may use. tune 0: first guesses instead of a race.
+ */
+WOOTZ_C_API wootz_status wootz_build(const char* onnx_path, int32_t threads, int32_t tune,
+                                     wootz_engine** engine);
 WOOTZ_C_API wootz_status wootz_load(const char* path, wootz_engine** engine);
 WOOTZ_C_API wootz_status wootz_save(const wootz_engine* engine, const char* path);
 WOOTZ_C_API void wootz_engine_free(wootz_engine* engine);
@@ -63,13 +65,15 @@ WOOTZ_C_API size_t wootz_output_count(const wootz_engine* engine);
 WOOTZ_C_API wootz_status wootz_input_info(const wootz_engine* engine, size_t index, wootz_tensor_info* info);
 WOOTZ_C_API wootz_status wootz_output_info(const wootz_engine* engine, size_t index, wootz_tensor_info* info);
 
-WOOTZ_C_API wootz_status wootz_context_create(const wootz_engine* engine, int32_t threads, wootz_context** context);
+WOOTZ_C_API wootz_status wootz_context_create(const wootz_engine* engine, int32_t threads,
+                                              wootz_context** context);
 WOOTZ_C_API void wootz_context_free(wootz_context* context);
 
-/* Runs on inputs and outputs in the engine's order. An output with data is written in place: its dtype and dims must be
- * the result's. An output without data receives memory that the context owns until its next run. */
-WOOTZ_C_API wootz_status wootz_run(wootz_context* context, const wootz_tensor* inputs, size_t input_count, wootz_tensor* outputs,
-                                   size_t output_count);
+/* Runs on inputs and outputs in the engine's order. An output with data is written in place: its dtype and
+ * dims must be the result's. An output without data receives memory that the context owns until its next run.
+ */
+WOOTZ_C_API wootz_status wootz_run(wootz_context* context, const wootz_tensor* inputs, size_t input_count,
+                                   wootz_tensor* outputs, size_t output_count);
 
 #ifdef __cplusplus
 }

@@ -44,8 +44,8 @@ inline constexpr int kDTypeCount = 27;
 WOOTZ_API std::string_view dtype_name(DType dtype);
 WOOTZ_API std::optional<DType> dtype_from_name(std::string_view name);
 
-/// Bytes of one element in memory. 2- and 4-bit elements take a byte each in memory (packed only in files and in
-/// prepared weights), strings take sizeof(std::string).
+/// Bytes of one element in memory. 2- and 4-bit elements take a byte each in memory (packed only in files and
+/// in prepared weights), strings take sizeof(std::string).
 WOOTZ_API size_t dtype_size(DType dtype);
 /// Bits of one element in an ONNX file's raw_data; 0 for strings.
 WOOTZ_API int dtype_file_bits(DType dtype);

@@ -17,43 +17,47 @@ namespace wootz {
 
 struct EngineData;
 
-/// An input or output of an engine. Dimensions are numbers where they are fixed and expressions where they are not, e.g.
+/// An input or output of an engine. Dimensions are numbers where they are fixed and expressions where they
+/// are not, e.g.
 /// {"batch", "3", "2*h + 1"}.
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kUndefined;
   bool has_shape = false;
-  std::vector<std::string> dims;                 // as text
-  std::vector<std::optional<int64_t>> fixed;     // the number, or nothing where it varies
+  std::vector<std::string> dims;              // as text
+  std::vector<std::optional<int64_t>> fixed;  // the number, or nothing where it varies
 };
 
 using NamedData = std::map<std::string, Datum>;
 
-/// Called for each output whose shape is known before the run; returns row-major memory of `bytes` bytes that outlives the
-/// run, or null to let Wootz allocate.
-using OutputAllocator = std::function<void*(const std::string& name, DType dtype, const Dims& dims, size_t bytes)>;
+/// Called for each output whose shape is known before the run; returns row-major memory of `bytes` bytes that
+/// outlives the run, or null to let Wootz allocate.
+using OutputAllocator =
+    std::function<void*(const std::string& name, DType dtype, const Dims& dims, size_t bytes)>;
 
 /// What one step of a run took.
 struct StepTime {
-  std::string region;                  // its main operator
-  std::vector<std::string> origins;    // ONNX nodes
+  std::string region;                // its main operator
+  std::vector<std::string> origins;  // ONNX nodes
   std::string tactic;
   double time_us = 0;
 };
 
-/// One caller's state: prepared shapes and activation memory. One thread at a time; several contexts of an engine may run
-/// side by side and share its weights.
+/// One caller's state: prepared shapes and activation memory. One thread at a time; several contexts of an
+/// engine may run side by side and share its weights.
 class WOOTZ_API Context {
  public:
-  /// Makes kernels and memory ready for these input shapes; otherwise the first run does it. Throws kInvalidArgument.
+  /// Makes kernels and memory ready for these input shapes; otherwise the first run does it. Throws
+  /// kInvalidArgument.
   void prepare(const std::map<std::string, Dims>& input_shapes);
-  /// Runs on row-major host tensors by name. Throws Error: kInvalidArgument (a name, type or shape that the engine does not
-  /// take: expected against found), kOutOfMemory.
+  /// Runs on row-major host tensors by name. Throws Error: kInvalidArgument (a name, type or shape that the
+  /// engine does not take: expected against found), kOutOfMemory.
   NamedData run(const NamedData& inputs, const OutputAllocator& allocator = {});
   /// The same, with each step's time.
   NamedData run_profiled(const NamedData& inputs, std::vector<StepTime>& times);
-  /// The hot path for callers that hold tensors in the engine's own order: no name is looked up, nothing is allocated on a
-  /// prepared shape whose outputs have memory, and failures come back as text (empty: success).
+  /// The hot path for callers that hold tensors in the engine's own order: no name is looked up, nothing is
+  /// allocated on a prepared shape whose outputs have memory, and failures come back as text (empty:
+  /// success).
   std::string run_ordered(std::span<const Datum> inputs, std::span<Datum> outputs) noexcept;
   /// Activation and scratch memory held, in bytes.
   size_t memory_bytes() const;
@@ -78,7 +82,8 @@ class WOOTZ_API Engine {
   std::vector<TensorInfo> inputs() const;
   std::vector<TensorInfo> outputs() const;
   /// Output dims for given input dims; nothing for an output whose size only the run can tell.
-  std::map<std::string, std::optional<Dims>> output_shapes(const std::map<std::string, Dims>& input_shapes) const;
+  std::map<std::string, std::optional<Dims>> output_shapes(
+      const std::map<std::string, Dims>& input_shapes) const;
   /// Activation and scratch memory that a run at these shapes needs, in bytes.
   size_t memory_bytes(const std::map<std::string, Dims>& input_shapes) const;
 
@@ -88,7 +93,8 @@ class WOOTZ_API Engine {
   Context context(int threads = 0) const;
 
   std::string model_name() const;
-  /// Everything that was decided and measured, as JSON: steps, tactics, rivals, remarks, memory, verification.
+  /// Everything that was decided and measured, as JSON: steps, tactics, rivals, remarks, memory,
+  /// verification.
   std::string explain_json() const;
   /// The same for people, in lines of at most `width` columns.
   std::string explain_text(int width = 100) const;

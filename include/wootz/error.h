@@ -15,10 +15,10 @@ enum class ErrorKind {
   kInvalidEngine,    // a damaged, truncated or foreign engine file
   kIo,               // a file cannot be read or written
   kOutOfMemory,
-  kVerification,     // a result left its bound
+  kVerification,  // a result left its bound
   kDevice,
   kCancelled,
-  kInternal,         // our own mistake
+  kInternal,  // our own mistake
 };
 
 WOOTZ_API std::string_view error_kind_name(ErrorKind kind);

@@ -19,8 +19,8 @@ WOOTZ_API int64_t element_count(std::span<const int64_t> dims);
 /// Row-major element strides.
 WOOTZ_API Dims contiguous_strides(std::span<const int64_t> dims);
 
-/// A dense row-major array on the host. Copies share the data; the owner keeps it alive (heap block, mapped file, or a
-/// caller's buffer). Alignment is 64 bytes when allocated here.
+/// A dense row-major array on the host. Copies share the data; the owner keeps it alive (heap block, mapped
+/// file, or a caller's buffer). Alignment is 64 bytes when allocated here.
 class WOOTZ_API Tensor {
  public:
   Tensor() = default;
@@ -39,27 +39,34 @@ class WOOTZ_API Tensor {
   DType dtype() const { return dtype_; }
   const Dims& dims() const { return dims_; }
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
-  int64_t size() const { return element_count(dims_); }   // elements
+  int64_t size() const { return element_count(dims_); }  // elements
   size_t size_bytes() const { return static_cast<size_t>(size()) * dtype_size(dtype_); }
 
   void* data() { return data_; }
   const void* data() const { return data_; }
   template <class T>
-  T* as() { return static_cast<T*>(data_); }
+  T* as() {
+    return static_cast<T*>(data_);
+  }
   template <class T>
-  const T* as() const { return static_cast<const T*>(data_); }
+  const T* as() const {
+    return static_cast<const T*>(data_);
+  }
   template <class T>
-  std::span<const T> span() const { return {as<T>(), static_cast<size_t>(size())}; }
+  std::span<const T> span() const {
+    return {as<T>(), static_cast<size_t>(size())};
+  }
 
   /// The same data under other dims of the same element count.
   Tensor reshaped(Dims dims) const;
   /// A private copy of the data.
   Tensor clone() const;
-  /// The elements as int64 (any integer or bool dtype), e.g. of a shape operand. Throws kInvalidModel otherwise.
+  /// The elements as int64 (any integer or bool dtype), e.g. of a shape operand. Throws kInvalidModel
+  /// otherwise.
   std::vector<int64_t> to_int64s() const;
   /// The elements as double (any numeric dtype).
   std::vector<double> to_doubles() const;
-  bool same_bits(const Tensor& other) const;   // dtype, dims and bytes
+  bool same_bits(const Tensor& other) const;  // dtype, dims and bytes
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
@@ -69,13 +76,13 @@ class WOOTZ_API Tensor {
   std::shared_ptr<const void> owner_;
 };
 
-/// What a value holds at run time: a tensor, a sequence, an optional (empty or one element) or a map (keys tensor of
-/// rank 1, elements in the same order).
+/// What a value holds at run time: a tensor, a sequence, an optional (empty or one element) or a map (keys
+/// tensor of rank 1, elements in the same order).
 struct Datum {
   enum class Kind : uint8_t { kNone, kTensor, kSequence, kOptional, kMap };
   Kind kind = Kind::kNone;
-  Tensor tensor;                 // kTensor; kMap: the keys
-  std::vector<Datum> elements;   // kSequence, kOptional, kMap
+  Tensor tensor;                            // kTensor; kMap: the keys
+  std::vector<Datum> elements;              // kSequence, kOptional, kMap
   DType element_dtype = DType::kUndefined;  // of an empty sequence
 
   Datum() = default;

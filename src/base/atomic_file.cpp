@@ -12,7 +12,8 @@
 
 namespace wootz {
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), beside_(path_ + ".part" + std::to_string(getpid())) {
+AtomicFile::AtomicFile(std::string path)
+    : path_(std::move(path)), beside_(path_ + ".part" + std::to_string(getpid())) {
   fd_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) fail("cannot create");
 }
@@ -49,7 +50,8 @@ void AtomicFile::fail(const char* what) {
     ::unlink(beside_.c_str());
     fd_ = -1;
   }
-  throw Error(ErrorKind::kIo, std::string(what) + " '" + path_ + "': " + std::strerror(error) + "; nothing was left behind");
+  throw Error(ErrorKind::kIo,
+              std::string(what) + " '" + path_ + "': " + std::strerror(error) + "; nothing was left behind");
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {

@@ -6,8 +6,8 @@
 
 namespace wootz {
 
-/// A file that appears whole or not at all: written beside its path, synced and renamed by commit(). Without commit() the
-/// destructor removes what was written. Errors are Error(kIo) with path and reason.
+/// A file that appears whole or not at all: written beside its path, synced and renamed by commit(). Without
+/// commit() the destructor removes what was written. Errors are Error(kIo) with path and reason.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

@@ -20,7 +20,8 @@ std::string_view error_kind_name(ErrorKind kind) {
 }
 
 void throw_internal(const char* condition, const char* file, int line) {
-  throw Error(ErrorKind::kInternal, std::string(file) + ":" + std::to_string(line) + ": expected " + condition +
+  throw Error(ErrorKind::kInternal, std::string(file) + ":" + std::to_string(line) + ": expected " +
+                                        condition +
                                         "; this is a bug in Wootz, please report it with the model");
 }
 

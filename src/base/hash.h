@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Content hashes (XXH3, 128 bits): names of data, keys of caches, damage of files. No protection against an adversary.
+// Content hashes (XXH3, 128 bits): names of data, keys of caches, damage of files. No protection against an
+// adversary.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages to whoever embeds the library. Nothing is written anywhere until a callback is set (wootz/logger.h), or the
-// environment variable WOOTZ_LOG is error, warning, info or debug: then messages go to standard error.
+// Messages to whoever embeds the library. Nothing is written anywhere until a callback is set
+// (wootz/logger.h), or the environment variable WOOTZ_LOG is error, warning, info or debug: then messages go
+// to standard error.
 #pragma once
 #include <string_view>
 

@@ -12,7 +12,8 @@ namespace wootz {
 namespace {
 
 constexpr size_t kSampledElements = 24;
-constexpr double kQuickBound = 1e-4;   // relative to the largest sampled magnitude: float32 sums of some thousand products
+constexpr double kQuickBound =
+    1e-4;  // relative to the largest sampled magnitude: float32 sums of some thousand products
 
 void check_sampled(const Node& node, std::span<const Datum* const> inputs, const Tensor& found) {
   const std::vector<int64_t> at = sample_positions(found.dims(), kSampledElements, 29);
@@ -26,8 +27,9 @@ void check_sampled(const Node& node, std::span<const Datum* const> inputs, const
   for (size_t i = 0; i < at.size(); ++i) {
     const double got = found.as<float>()[at[i]];
     if (!std::isfinite(want[i]) || std::fabs(got - want[i]) <= kQuickBound * scale + 1e-30) continue;
-    throw Error(ErrorKind::kInternal, "baseline of " + node.op + " '" + node.name + "': element " + std::to_string(at[i]) +
-                                          ": expected " + std::to_string(want[i]) + ", found " + std::to_string(got));
+    throw Error(ErrorKind::kInternal, "baseline of " + node.op + " '" + node.name + "': element " +
+                                          std::to_string(at[i]) + ": expected " + std::to_string(want[i]) +
+                                          ", found " + std::to_string(got));
   }
 }
 

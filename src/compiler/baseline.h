@@ -9,8 +9,8 @@
 
 namespace wootz {
 
-/// Runs the untouched graph. Convolutions and matrix products above a size are computed by a plain float32 loop nest and
-/// held against their references on sampled elements; everything else is the reference itself.
+/// Runs the untouched graph. Convolutions and matrix products above a size are computed by a plain float32
+/// loop nest and held against their references on sampled elements; everything else is the reference itself.
 class Baseline {
  public:
   explicit Baseline(std::shared_ptr<const Graph> imported) : graph_(std::move(imported)) {}

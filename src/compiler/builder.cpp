@@ -5,8 +5,8 @@
 
 #include "compiler/baseline.h"
 #include "compiler/compile.h"
-#include "compiler/verify_engine.h"
 #include "compiler/race_steps.h"
+#include "compiler/verify_engine.h"
 #include "import/onnx/import.h"
 #include "tuning/timing_cache.h"
 
@@ -15,13 +15,16 @@ namespace {
 
 std::string device_backend(const std::string& device) { return device.substr(0, device.find(':')); }
 
-std::string cache_path(const std::string& asked) { return asked == "default" ? TimingCache::default_path() : asked; }
+std::string cache_path(const std::string& asked) {
+  return asked == "default" ? TimingCache::default_path() : asked;
+}
 
 std::vector<Datum> ordered(const Graph& graph, const NamedData& named) {
   std::vector<Datum> data;
   for (const Value* v : graph.inputs()) {
     const auto it = named.find(v->name);
-    if (it == named.end()) throw Error(ErrorKind::kInvalidArgument, "expected input '" + v->name + "', found none");
+    if (it == named.end())
+      throw Error(ErrorKind::kInvalidArgument, "expected input '" + v->name + "', found none");
     data.push_back(it->second);
   }
   return data;
@@ -42,7 +45,9 @@ CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
   c.dump_folder = o.dump_folder;
   for (const NamedData& s : o.samples) c.samples.push_back(ordered(graph, s));
   if (o.progress)
-    c.progress = [callback = o.progress](const Progress& p) { return callback({p.stage, p.detail, p.fraction, p.seconds_left}); };
+    c.progress = [callback = o.progress](const Progress& p) {
+      return callback({p.stage, p.detail, p.fraction, p.seconds_left});
+    };
   return c;
 }
 
@@ -55,7 +60,8 @@ Engine build_imported(ImportedModel model, std::string name, const BuildOptions&
 }  // namespace
 
 Engine build(const std::string& onnx_path, const BuildOptions& options) {
-  return build_imported(import_onnx_file(onnx_path, {}), std::filesystem::path(onnx_path).filename().string(), options);
+  return build_imported(import_onnx_file(onnx_path, {}), std::filesystem::path(onnx_path).filename().string(),
+                        options);
 }
 
 Engine build(std::span<const std::byte> onnx_bytes, const std::string& folder, const BuildOptions& options) {
@@ -77,7 +83,8 @@ Engine tune(const Engine& engine, const BuildOptions& options) {
   tuned->facts = old.facts;
   tuned->storage = old.storage;
   const Backend* backend = BackendRegistry::global().find(old.backend);
-  if (!backend) throw Error(ErrorKind::kDevice, "this build of Wootz lacks the engine's backend '" + old.backend + "'");
+  if (!backend)
+    throw Error(ErrorKind::kDevice, "this build of Wootz lacks the engine's backend '" + old.backend + "'");
   tuned->device_fingerprint = backend->traits(tuned->threads).fingerprint;
   for (const RemarkRecord& r : old.remarks)
     if (r.stage != "race") tuned->remarks.push_back(r);
@@ -94,11 +101,14 @@ Engine tune(const Engine& engine, const BuildOptions& options) {
   return Engine(std::move(tuned));
 }
 
-NamedData run_reference(const std::string& onnx_path, const NamedData& inputs, const std::vector<std::string>& marks) {
+NamedData run_reference(const std::string& onnx_path, const NamedData& inputs,
+                        const std::vector<std::string>& marks) {
   ImportedModel model = import_onnx_file(onnx_path, {});
   for (const std::string& name : marks) {
     Value* v = model.graph->find_value(name);
-    if (!v) throw Error(ErrorKind::kInvalidArgument, "expected the name of a tensor in the model, found '" + name + "'");
+    if (!v)
+      throw Error(ErrorKind::kInvalidArgument,
+                  "expected the name of a tensor in the model, found '" + name + "'");
     if (!model.graph->is_output(v)) model.graph->add_output(v);
   }
   const std::vector<Datum> in = ordered(*model.graph, inputs);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include <wootz/version.h>
 #include "base/thread_pool.h"
 #include "compiler/baseline.h"
 #include "compiler/pipeline.h"
@@ -10,7 +11,6 @@
 #include "compiler/tuned_shapes.h"
 #include "compiler/verify_engine.h"
 #include "memory/bind_shapes.h"
-#include <wootz/version.h>
 
 namespace wootz {
 namespace {
@@ -23,8 +23,11 @@ double seconds_since(Clock::time_point t) { return std::chrono::duration<double>
 class Build {
  public:
   Build(ImportedModel model, const CompileOptions& options)
-      : model_(std::move(model)), options_(options), backend_(find_backend(options.backend)),
-        threads_(options.threads > 0 ? options.threads : allowed_cpus()), engine_(std::make_shared<EngineData>()) {}
+      : model_(std::move(model)),
+        options_(options),
+        backend_(find_backend(options.backend)),
+        threads_(options.threads > 0 ? options.threads : allowed_cpus()),
+        engine_(std::make_shared<EngineData>()) {}
 
   std::shared_ptr<EngineData> run() {
     mark_values();
@@ -42,7 +45,8 @@ class Build {
   static const Backend& find_backend(const std::string& name) {
     if (const Backend* b = BackendRegistry::global().find(name)) return *b;
     std::string names;
-    for (const auto& b : BackendRegistry::global().all()) names += (names.empty() ? "" : ", ") + std::string(b->name());
+    for (const auto& b : BackendRegistry::global().all())
+      names += (names.empty() ? "" : ", ") + std::string(b->name());
     throw Error(ErrorKind::kInvalidArgument, "--device: expected one of " + names + ", found '" + name + "'");
   }
 
@@ -50,27 +54,33 @@ class Build {
     if (!options_.progress) return;
     const double elapsed = seconds_since(start_);
     const Progress p{stage, detail, fraction, fraction > 0.05 ? elapsed * (1 - fraction) / fraction : -1};
-    if (!options_.progress(p)) throw Error(ErrorKind::kCancelled, "the build was cancelled; nothing was written");
+    if (!options_.progress(p))
+      throw Error(ErrorKind::kCancelled, "the build was cancelled; nothing was written");
   }
 
   void mark_values() {
     Graph& graph = *model_.graph;
     for (const std::string& name : options_.marks) {
       Value* v = graph.find_value(name);
-      if (!v) throw Error(ErrorKind::kInvalidArgument, "--mark: expected the name of a tensor in the model, found '" + name + "'");
+      if (!v)
+        throw Error(ErrorKind::kInvalidArgument,
+                    "--mark: expected the name of a tensor in the model, found '" + name + "'");
       if (!graph.is_output(v)) graph.add_output(v);
     }
   }
 
   void keep_baseline() {
-    if (options_.verify) baseline_ = std::make_unique<Baseline>(model_.graph->clone(std::make_shared<SymbolTable>(model_.graph->symbols()), nullptr));
+    if (options_.verify)
+      baseline_ = std::make_unique<Baseline>(
+          model_.graph->clone(std::make_shared<SymbolTable>(model_.graph->symbols()), nullptr));
   }
 
   void choose_shapes() {
     std::vector<std::string> guessed;
     tuned_dims_ = choose_tuned_shapes(*model_.graph, options_.shapes, guessed);
     for (std::string& g : guessed) engine_->remarks.push_back({"shapes", {}, std::move(g)});
-    for (size_t i = 0; i < tuned_dims_.size(); ++i) engine_->tuned_shapes[model_.graph->inputs()[i]->name] = tuned_dims_[i];
+    for (size_t i = 0; i < tuned_dims_.size(); ++i)
+      engine_->tuned_shapes[model_.graph->inputs()[i]->name] = tuned_dims_[i];
   }
 
   std::map<std::string, int64_t> optimum() const {
@@ -80,7 +90,8 @@ class Build {
     for (size_t i = 0; i < symbols.size(); ++i) {
       const auto id = static_cast<SymbolId>(i);
       if (symbols.at(id).kind != Symbol::Kind::kInput) continue;
-      if (const auto v = bindings.evaluate(symbols.resolve(Dim::symbol(id)))) result[symbols.at(id).name] = *v;
+      if (const auto v = bindings.evaluate(symbols.resolve(Dim::symbol(id))))
+        result[symbols.at(id).name] = *v;
     }
     return result;
   }
@@ -95,7 +106,8 @@ class Build {
     pass_options.optimum = optimum();
     PassContext context(backend_.traits(threads_), pass_options);
     run_pipeline(*model_.graph, context);
-    for (Remark& r : context.remarks) engine_->remarks.push_back({r.pass, std::move(r.origins), std::move(r.text)});
+    for (Remark& r : context.remarks)
+      engine_->remarks.push_back({r.pass, std::move(r.origins), std::move(r.text)});
     model_.graph->erase_unused_values();
     engine_->graph = std::move(model_.graph);
   }
@@ -107,13 +119,15 @@ class Build {
   void share_memory() {
     report("plan", "", 0.08);
     const Bindings bindings = bind_shapes(*engine_->graph, tuned_dims_);
-    const ServesStep serves = [&](const Node& node, std::span<const TensorDesc> in, std::span<const TensorDesc> out) {
+    const ServesStep serves = [&](const Node& node, std::span<const TensorDesc> in,
+                                  std::span<const TensorDesc> out) {
       const Problem problem{&node, {in.begin(), in.end()}, {out.begin(), out.end()}, threads_};
       for (const Tactic* t : backend_.tactics())
         if (!t->id().starts_with("reference.") && allowed(t->id()) && !t->refusal(problem)) return true;
       return false;
     };
-    for (const StepSharing& s : choose_sharing(*engine_->graph, bindings, serves)) engine_->steps.push_back({s, {}, {}, 0, -1, 0});
+    for (const StepSharing& s : choose_sharing(*engine_->graph, bindings, serves))
+      engine_->steps.push_back({s, {}, {}, 0, -1, 0});
   }
 
   void race() {
@@ -122,7 +136,8 @@ class Build {
     o.race.allowed = [this](std::string_view id) { return allowed(id); };
     o.timing_cache = options_.timing_cache;
     o.progress = [this](size_t step, size_t steps, const Node& node) {
-      report("race", node.origins.empty() ? node.op : node.origins[0], 0.1 + 0.7 * double(step) / double(steps));
+      report("race", node.origins.empty() ? node.op : node.origins[0],
+             0.1 + 0.7 * double(step) / double(steps));
     };
     engine_->threads = threads_;
     race_check_ms_ = race_steps(*engine_, backend_, tuned_dims_, o);
@@ -137,7 +152,8 @@ class Build {
     e.device_fingerprint = backend_.traits(threads_).fingerprint;
     e.facts["producer"] = model_.producer;
     e.facts["float_bound"] = std::to_string(graph_bound(*e.graph));
-    for (size_t i = 0; i < model_.notes.size(); ++i) e.facts["note " + std::to_string(i + 1)] = model_.notes[i];
+    for (size_t i = 0; i < model_.notes.size(); ++i)
+      e.facts["note " + std::to_string(i + 1)] = model_.notes[i];
   }
 
   void verify() {
@@ -153,13 +169,15 @@ class Build {
     report("done", "", 1);
   }
 
-  /// A model may be unable to take random inputs (an index out of range, a sampling rate of 1): that is said, not hidden.
+  /// A model may be unable to take random inputs (an index out of range, a sampling rate of 1): that is said,
+  /// not hidden.
   void verify_on_random_inputs() {
     try {
       add(verify_engine(engine_, *baseline_, random_inputs(baseline_->graph(), tuned_dims_, 5), "random"));
     } catch (const Error& e) {
       if (e.kind() == ErrorKind::kVerification || e.kind() == ErrorKind::kInternal) throw;
-      engine_->remarks.push_back({"verify", {}, "the model does not take random inputs (" + e.message() + "); give samples"});
+      engine_->remarks.push_back(
+          {"verify", {}, "the model does not take random inputs (" + e.message() + "); give samples"});
     }
   }
 

@@ -14,32 +14,32 @@ namespace wootz {
 
 /// A report from a running build. Return false to cancel.
 struct Progress {
-  std::string stage;            // "simplify", "race", "verify"
-  std::string detail;           // e.g. the region that is raced
-  double fraction = 0;          // of the whole build, 0..1
-  double seconds_left = -1;     // -1: not known yet
+  std::string stage;         // "simplify", "race", "verify"
+  std::string detail;        // e.g. the region that is raced
+  double fraction = 0;       // of the whole build, 0..1
+  double seconds_left = -1;  // -1: not known yet
 };
 using ProgressCallback = std::function<bool(const Progress&)>;
 
 struct CompileOptions {
-  std::string model_name;                         // for people: the file's name
+  std::string model_name;  // for people: the file's name
   std::string backend = "cpu";
-  int threads = 0;                                // 0: all CPUs the process may use
-  std::map<std::string, Dims> shapes;             // tuned shapes by input name; others are guessed and reported
-  bool tune = true;                               // false: first guesses, no timing
-  bool verify = true;                             // the whole engine against the imported graph
-  bool allow_vendor_libraries = true;             // oneDNN
-  std::string timing_cache;                       // path; empty: none
-  std::vector<std::string> marks;                 // inner values that become outputs too
+  int threads = 0;                     // 0: all CPUs the process may use
+  std::map<std::string, Dims> shapes;  // tuned shapes by input name; others are guessed and reported
+  bool tune = true;                    // false: first guesses, no timing
+  bool verify = true;                  // the whole engine against the imported graph
+  bool allow_vendor_libraries = true;  // oneDNN
+  std::string timing_cache;            // path; empty: none
+  std::vector<std::string> marks;      // inner values that become outputs too
   std::vector<std::string> disabled_passes;
   int64_t max_patches = -1;
   std::string dump_folder;
-  std::vector<std::vector<Datum>> samples;        // inputs to verify on, besides random ones
+  std::vector<std::vector<Datum>> samples;  // inputs to verify on, besides random ones
   ProgressCallback progress;
 };
 
-/// Takes the model's graph. Throws Error: kInvalidModel, kUnsupported, kInvalidArgument (shapes, marks), kVerification,
-/// kCancelled.
+/// Takes the model's graph. Throws Error: kInvalidModel, kUnsupported, kInvalidArgument (shapes, marks),
+/// kVerification, kCancelled.
 std::shared_ptr<EngineData> compile(ImportedModel model, const CompileOptions& options);
 
 }  // namespace wootz

@@ -28,11 +28,13 @@ std::vector<Phase> pipeline() {
   return {
       // Shapes before rules: rules look at known shapes and constants.
       {"clean", {fold_shapes(), fold_constants(), inline_branches()}, true},
-      // Norms before fold_batch_norm: it would take their factors and terms for a convolution's. Attention after
+      // Norms before fold_batch_norm: it would take their factors and terms for a convolution's. Attention
+      // after
       // eliminate_transposes, that leaves one transpose on each operand.
       {"simplify",
-       {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(), fold_batch_norm(),
-        eliminate_reshapes(), eliminate_gathers(), eliminate_transposes(), recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
+       {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(),
+        fold_batch_norm(), eliminate_reshapes(), eliminate_gathers(), eliminate_transposes(),
+        recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
        true},
       // Layouts before fusion: regions do not span layouts.
       {"layout", {assign_layouts()}, false},

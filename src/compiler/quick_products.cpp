@@ -9,11 +9,13 @@
 namespace wootz {
 namespace {
 
-constexpr double kWorthIt = 4e6;   // multiply-adds below which the reference is quick enough
+constexpr double kWorthIt = 4e6;  // multiply-adds below which the reference is quick enough
 
-/// c[m x n] += a[m x k] * b[k x n], row-major. Four rows share each row of b; the compiler vectorises the columns.
-__attribute__((target_clones("avx512f", "avx2,fma", "default"))) void multiply(const float* a, const float* b, float* c,
-                                                                              int64_t m, int64_t n, int64_t k) {
+/// c[m x n] += a[m x k] * b[k x n], row-major. Four rows share each row of b; the compiler vectorises the
+/// columns.
+__attribute__((target_clones("avx512f", "avx2,fma", "default"))) void multiply(const float* a, const float* b,
+                                                                               float* c, int64_t m, int64_t n,
+                                                                               int64_t k) {
   constexpr int64_t kColumns = 512, kDepth = 128;
   for (int64_t j0 = 0; j0 < n; j0 += kColumns) {
     const int64_t columns = std::min(kColumns, n - j0);
@@ -52,11 +54,14 @@ bool all_float32(std::span<const Datum* const> inputs) {
 }
 
 /// One image and group at a time: columns hold the window of every output position of a block.
-void convolve_group(const Window& w, const float* x, const float* weights, float* y, int64_t channels, int64_t filters) {
+void convolve_group(const Window& w, const float* x, const float* weights, float* y, int64_t channels,
+                    int64_t filters) {
   const int64_t taps = w.taps(), positions = element_count(w.output), pixels = element_count(w.input);
-  const int64_t depth = channels * taps, block = std::clamp<int64_t>((1 << 20) / std::max<int64_t>(depth, 1), 64, 4096);
+  const int64_t depth = channels * taps,
+                block = std::clamp<int64_t>((1 << 20) / std::max<int64_t>(depth, 1), 64, 4096);
   std::vector<int64_t> offsets(static_cast<size_t>(taps * block));
-  std::vector<float> columns(static_cast<size_t>(depth * block)), result(static_cast<size_t>(filters * block));
+  std::vector<float> columns(static_cast<size_t>(depth * block)),
+      result(static_cast<size_t>(filters * block));
   for (int64_t first = 0; first < positions; first += block) {
     const int64_t count = std::min(block, positions - first);
     window_offsets(w, first, count, offsets.data());
@@ -69,7 +74,8 @@ void convolve_group(const Window& w, const float* x, const float* weights, float
     std::fill_n(result.begin(), filters * count, 0.0f);
     multiply(weights, columns.data(), result.data(), filters, count, depth);
     for (int64_t f = 0; f < filters; ++f)
-      std::memcpy(y + f * positions + first, result.data() + f * count, static_cast<size_t>(count) * sizeof(float));
+      std::memcpy(y + f * positions + first, result.data() + f * count,
+                  static_cast<size_t>(count) * sizeof(float));
   }
 }
 
@@ -79,16 +85,19 @@ bool quick_conv(const Node& node, std::span<const Datum* const> inputs, std::vec
   const Window w = conv_window(attributes, x.dims(), weights.dims());
   const int64_t groups = attributes.group, channels = weights.dims()[1], filters = weights.dims()[0] / groups;
   const int64_t positions = element_count(w.output), pixels = element_count(w.input);
-  if (double(x.dims()[0]) * double(positions) * double(weights.size()) < kWorthIt || filters < 4) return false;
+  if (double(x.dims()[0]) * double(positions) * double(weights.size()) < kWorthIt || filters < 4)
+    return false;
   Dims dims = {x.dims()[0], weights.dims()[0]};
   dims.insert(dims.end(), w.output.begin(), w.output.end());
   Tensor y = Tensor::zeros(DType::kFloat32, dims);
   for (int64_t n = 0; n < x.dims()[0]; ++n)
     for (int64_t g = 0; g < groups; ++g)
-      convolve_group(w, x.as<float>() + (n * groups + g) * channels * pixels, weights.as<float>() + g * filters * channels * w.taps(),
+      convolve_group(w, x.as<float>() + (n * groups + g) * channels * pixels,
+                     weights.as<float>() + g * filters * channels * w.taps(),
                      y.as<float>() + (n * groups + g) * filters * positions, channels, filters);
   if (inputs.size() > 2 && inputs[2])
-    for (int64_t i = 0; i < y.size(); ++i) y.as<float>()[i] += inputs[2]->tensor.as<float>()[i / positions % weights.dims()[0]];
+    for (int64_t i = 0; i < y.size(); ++i)
+      y.as<float>()[i] += inputs[2]->tensor.as<float>()[i / positions % weights.dims()[0]];
   outputs[0] = Datum(std::move(y));
   return true;
 }

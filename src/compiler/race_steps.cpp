@@ -9,7 +9,8 @@
 namespace wootz {
 namespace {
 
-/// What a library must save, as a share of all steps' time, to be worth loading: tens of megabytes and a dependency.
+/// What a library must save, as a share of all steps' time, to be worth loading: tens of megabytes and a
+/// dependency.
 constexpr double kVendorGain = 0.02;
 
 void settle(StepRecord& step, RaceWin win) {
@@ -19,13 +20,14 @@ void settle(StepRecord& step, RaceWin win) {
   step.bound = win.bound;
 }
 
-/// Races one step; returns the milliseconds spent on checks. `own` receives the step's best tactic without a vendor library
-/// where the winner needs one.
-double race_step(EngineData& engine, const Node& node, size_t index, const ShapePlan& plan, Race& race, const Bindings& bindings,
-                 std::map<size_t, RaceWin>& own) {
+/// Races one step; returns the milliseconds spent on checks. `own` receives the step's best tactic without a
+/// vendor library where the winner needs one.
+double race_step(EngineData& engine, const Node& node, size_t index, const ShapePlan& plan, Race& race,
+                 const Bindings& bindings, std::map<size_t, RaceWin>& own) {
   StepRecord& step = engine.steps[index];
   if (plan.interpreted[index]) {
-    engine.remarks.push_back({"race", node.origins, "sizes or kinds known only while running: by the reference"});
+    engine.remarks.push_back(
+        {"race", node.origins, "sizes or kinds known only while running: by the reference"});
     return 0;
   }
   if (runs_nothing(plan.sharing[index])) return 0;
@@ -33,7 +35,8 @@ double race_step(EngineData& engine, const Node& node, size_t index, const Shape
   step.candidates = std::move(result.candidates);
   if (!result.winner) return result.check_ms;
   if (result.winner->choice.tactic_id.starts_with("reference."))
-    engine.remarks.push_back({"race", node.origins, "no kernel serves this region: by the reference, which is slow"});
+    engine.remarks.push_back(
+        {"race", node.origins, "no kernel serves this region: by the reference, which is slow"});
   if (result.own) own.emplace(index, std::move(*result.own));
   settle(step, std::move(*result.winner));
   return result.check_ms;
@@ -51,7 +54,8 @@ void drop_vendor(EngineData& engine, std::map<size_t, RaceWin> own) {
   // A step that only the library serves keeps it loaded anyway.
   if (own.empty() || own.size() < vendor_steps || gain > kVendorGain * total) return;
   char text[128];
-  std::snprintf(text, sizeof text, "%zu steps run own kernels although oneDNN won: it would save %.1f%% of the time", own.size(),
+  std::snprintf(text, sizeof text,
+                "%zu steps run own kernels although oneDNN won: it would save %.1f%% of the time", own.size(),
                 total > 0 ? 100 * gain / total : 0.0);
   engine.remarks.push_back({"race", {}, text});
   for (auto& [index, win] : own) settle(engine.steps[index], std::move(win));
@@ -59,7 +63,8 @@ void drop_vendor(EngineData& engine, std::map<size_t, RaceWin> own) {
 
 }  // namespace
 
-double race_steps(EngineData& engine, const Backend& backend, std::span<const Dims> dims, const RaceStepsOptions& options) {
+double race_steps(EngineData& engine, const Backend& backend, std::span<const Dims> dims,
+                  const RaceStepsOptions& options) {
   const Bindings bindings = bind_shapes(*engine.graph, dims);
   const ShapePlan plan = plan_shapes(*engine.graph, bindings, sharing_of(engine));
   TimingCache cache = options.timing_cache.empty() ? TimingCache() : TimingCache::load(options.timing_cache);

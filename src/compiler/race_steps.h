@@ -12,12 +12,13 @@ namespace wootz {
 
 struct RaceStepsOptions {
   RaceOptions race;
-  std::string timing_cache;   // path; empty: none
+  std::string timing_cache;  // path; empty: none
   std::function<void(size_t step, size_t steps, const Node&)> progress;
 };
 
-/// Races every step of an engine at the given input dims and stores choices, rivals, times and errors in it. Returns the
-/// milliseconds spent on holding candidates against the reference.
-double race_steps(EngineData& engine, const Backend& backend, std::span<const Dims> dims, const RaceStepsOptions& options);
+/// Races every step of an engine at the given input dims and stores choices, rivals, times and errors in it.
+/// Returns the milliseconds spent on holding candidates against the reference.
+double race_steps(EngineData& engine, const Backend& backend, std::span<const Dims> dims,
+                  const RaceStepsOptions& options);
 
 }  // namespace wootz

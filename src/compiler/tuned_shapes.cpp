@@ -12,10 +12,14 @@ namespace {
 /// Candidate lengths for a symbol that stands at `axis` of an input of `rank`, the most natural first.
 std::vector<int64_t> guesses(const Symbol& symbol, int64_t axis, int64_t rank) {
   std::vector<int64_t> list;
-  if (rank == 1) list = {4, 16, 128, 16000, 2, 1};
-  else if (axis == 0) list = {1, 2, 128};
-  else if (rank >= 4) list = {224, 256, 320, 512, 48, 32};
-  else list = {128, 256, 512, 1024, 16000, 32000, 1};
+  if (rank == 1)
+    list = {4, 16, 128, 16000, 2, 1};
+  else if (axis == 0)
+    list = {1, 2, 128};
+  else if (rank >= 4)
+    list = {224, 256, 320, 512, 48, 32};
+  else
+    list = {128, 256, 512, 1024, 16000, 32000, 1};
   for (int64_t& v : list) {
     v = std::clamp(v, symbol.lower, symbol.upper);
     if (symbol.divisor > 1) v = std::max(symbol.divisor, v / symbol.divisor * symbol.divisor);
@@ -23,7 +27,8 @@ std::vector<int64_t> guesses(const Symbol& symbol, int64_t axis, int64_t rank) {
   return list;
 }
 
-/// Whether every dimension of the graph is a non-negative number under the bindings, as far as the shapes tell.
+/// Whether every dimension of the graph is a non-negative number under the bindings, as far as the shapes
+/// tell.
 bool makes_sense(const Graph& graph, std::span<const Dims> dims) {
   try {
     const Bindings bindings = bind_shapes(graph, dims);
@@ -44,7 +49,8 @@ struct Guess {
   std::vector<int64_t> list;
 };
 
-std::vector<Dims> dims_under(const Graph& graph, const std::map<std::string, Dims>& asked, const Bindings& bindings) {
+std::vector<Dims> dims_under(const Graph& graph, const std::map<std::string, Dims>& asked,
+                             const Bindings& bindings) {
   std::vector<Dims> result;
   for (const Value* input : graph.inputs()) {
     if (const auto it = asked.find(input->name); it != asked.end()) {
@@ -53,7 +59,8 @@ std::vector<Dims> dims_under(const Graph& graph, const std::map<std::string, Dim
     }
     Dims dims;
     if (input->type.has_rank())
-      for (const Dim& d : *input->type.shape) dims.push_back(bindings.evaluate(graph.symbols().resolve(d)).value_or(1));
+      for (const Dim& d : *input->type.shape)
+        dims.push_back(bindings.evaluate(graph.symbols().resolve(d)).value_or(1));
     result.push_back(std::move(dims));
   }
   return result;
@@ -61,11 +68,13 @@ std::vector<Dims> dims_under(const Graph& graph, const std::map<std::string, Dim
 
 void check_names(const Graph& graph, const std::map<std::string, Dims>& asked) {
   for (const auto& [name, dims] : asked) {
-    const bool known = std::any_of(graph.inputs().begin(), graph.inputs().end(), [&](const Value* v) { return v->name == name; });
+    const bool known = std::any_of(graph.inputs().begin(), graph.inputs().end(),
+                                   [&](const Value* v) { return v->name == name; });
     if (known) continue;
     std::string names;
     for (const Value* v : graph.inputs()) names += (names.empty() ? "'" : ", '") + v->name + "'";
-    throw Error(ErrorKind::kInvalidArgument, "--shapes: expected one of the inputs " + names + ", found '" + name + "'");
+    throw Error(ErrorKind::kInvalidArgument,
+                "--shapes: expected one of the inputs " + names + ", found '" + name + "'");
   }
 }
 
@@ -83,7 +92,8 @@ std::vector<Dims> choose_tuned_shapes(const Graph& graph, const std::map<std::st
     if (it == asked.end() || !input->type.has_rank()) continue;
     for (size_t axis = 0; axis < it->second.size() && axis < input->type.shape->size(); ++axis) {
       const Dim d = symbols.resolve((*input->type.shape)[axis]);
-      if (d.terms().size() == 1 && d.constant() == 0 && d.terms()[0].second == 1) bindings.bind(d.terms()[0].first, it->second[axis]);
+      if (d.terms().size() == 1 && d.constant() == 0 && d.terms()[0].second == 1)
+        bindings.bind(d.terms()[0].first, it->second[axis]);
     }
   }
   for (const Value* input : graph.inputs()) {
@@ -92,9 +102,12 @@ std::vector<Dims> choose_tuned_shapes(const Graph& graph, const std::map<std::st
       const Dim dim = symbols.resolve((*input->type.shape)[axis]);
       for (const auto& [symbol, factor] : dim.terms()) {
         if (bindings.is_bound(symbol) || symbols.at(symbol).kind != Symbol::Kind::kInput) continue;
-        if (std::any_of(open.begin(), open.end(), [&, s = symbol](const Guess& g) { return g.symbol == s; })) continue;
-        open.push_back({symbol, "'" + input->name + "' dimension " + std::to_string(axis) + " (" + symbols.at(symbol).name + ")",
-                        guesses(symbols.at(symbol), static_cast<int64_t>(axis), input->type.rank())});
+        if (std::any_of(open.begin(), open.end(), [&, s = symbol](const Guess& g) { return g.symbol == s; }))
+          continue;
+        open.push_back(
+            {symbol,
+             "'" + input->name + "' dimension " + std::to_string(axis) + " (" + symbols.at(symbol).name + ")",
+             guesses(symbols.at(symbol), static_cast<int64_t>(axis), input->type.rank())});
       }
     }
   }
@@ -104,9 +117,10 @@ std::vector<Dims> choose_tuned_shapes(const Graph& graph, const std::map<std::st
     for (const Guess& g : open) tried.bind(g.symbol, g.list[std::min(attempt, g.list.size() - 1)]);
     std::vector<Dims> dims = dims_under(graph, asked, tried);
     if (!makes_sense(graph, dims) && attempt < 6) continue;
-    (void)bind_shapes(graph, dims);   // reports asked shapes that do not fit
+    (void)bind_shapes(graph, dims);  // reports asked shapes that do not fit
     for (const Guess& g : open)
-      guessed.push_back("tuned for " + g.where + " = " + std::to_string(g.list[std::min(attempt, g.list.size() - 1)]) +
+      guessed.push_back("tuned for " + g.where + " = " +
+                        std::to_string(g.list[std::min(attempt, g.list.size() - 1)]) +
                         "; name your own with --shapes");
     return dims;
   }

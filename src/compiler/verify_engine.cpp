@@ -17,7 +17,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // In 16-bit models every node rounds, and depth amplifies what random inputs provoke.
 constexpr double kShortFloatSlack = 5;
-constexpr double kJumpBound = 0.25;   // beyond this not even a jump excuses the difference
+constexpr double kJumpBound = 0.25;  // beyond this not even a jump excuses the difference
 
 OutputError compare_tensors(const Tensor& expected, const Tensor& found) {
   OutputError e;
@@ -54,7 +54,8 @@ std::string slowest_to_trust(const EngineData& engine) {
     ++i;
   }
   if (!node || engine.steps[worst].choices.empty()) return "";
-  return "; the region with the largest own error is " + (node->origins.empty() ? node->name : node->origins[0]) + " by " +
+  return "; the region with the largest own error is " +
+         (node->origins.empty() ? node->name : node->origins[0]) + " by " +
          engine.steps[worst].choices[0].tactic_id;
 }
 
@@ -66,7 +67,8 @@ OutputError compare_data(const Datum& expected, const Datum& found) {
     worst.max_abs = worst.relative = kInfinity;
     return worst;
   }
-  if (expected.tensor.is_defined() || found.tensor.is_defined()) worst = compare_tensors(expected.tensor, found.tensor);
+  if (expected.tensor.is_defined() || found.tensor.is_defined())
+    worst = compare_tensors(expected.tensor, found.tensor);
   for (size_t i = 0; i < expected.elements.size(); ++i) {
     const OutputError e = compare_data(expected.elements[i], found.elements[i]);
     worst.max_abs = std::max(worst.max_abs, e.max_abs);
@@ -97,14 +99,16 @@ namespace {
 /// Rounding and comparing: a tiny difference may become a step.
 bool rounds(const Node& node) {
   static const std::set<std::string, std::less<>> kOps = {
-      "Round", "Floor", "Ceil", "Mod", "QuantizeLinear", "DynamicQuantizeLinear", "Greater", "Less", "GreaterOrEqual",
-      "LessOrEqual", "Equal", "Sign", "GridSample"};
+      "Round",     "Floor", "Ceil",           "Mod",         "QuantizeLinear", "DynamicQuantizeLinear",
+      "Greater",   "Less",  "GreaterOrEqual", "LessOrEqual", "Equal",          "Sign",
+      "GridSample"};
   return kOps.contains(node.op);
 }
 
 /// Selecting and ordering: a tiny difference may change which elements come out.
 bool selects(const Node& node) {
-  static const std::set<std::string, std::less<>> kOps = {"ArgMax", "ArgMin", "TopK", "NonMaxSuppression", "NonZero", "Unique", "Compress"};
+  static const std::set<std::string, std::less<>> kOps = {"ArgMax",  "ArgMin", "TopK",    "NonMaxSuppression",
+                                                          "NonZero", "Unique", "Compress"};
   return kOps.contains(node.op);
 }
 
@@ -137,7 +141,8 @@ std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims,
     const Type& type = graph.inputs()[i]->type;
     if (!type.is_tensor()) {
       inputs.emplace_back();
-      inputs.back().kind = type.kind == Type::Kind::kSequence ? Datum::Kind::kSequence : Datum::Kind::kOptional;
+      inputs.back().kind =
+          type.kind == Type::Kind::kSequence ? Datum::Kind::kSequence : Datum::Kind::kOptional;
       continue;
     }
     Tensor t = Tensor::zeros(type.dtype, dims[i]);
@@ -146,10 +151,14 @@ std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims,
         using T = decltype(element);
         for (int64_t k = 0; k < t.size(); ++k) {
           const double u = double(random() >> 11) * 0x1p-53;
-          if constexpr (std::is_floating_point_v<T>) t.as<T>()[k] = static_cast<T>(u);
-          else if constexpr (std::is_integral_v<T>) t.as<T>()[k] = static_cast<T>(u < 0.5 ? 0 : 1);
-          else if constexpr (std::is_constructible_v<T, double>) t.as<T>()[k] = T(u);
-          else t.as<T>()[k] = T(int64_t{u < 0.5 ? 0 : 1});
+          if constexpr (std::is_floating_point_v<T>)
+            t.as<T>()[k] = static_cast<T>(u);
+          else if constexpr (std::is_integral_v<T>)
+            t.as<T>()[k] = static_cast<T>(u < 0.5 ? 0 : 1);
+          else if constexpr (std::is_constructible_v<T, double>)
+            t.as<T>()[k] = T(u);
+          else
+            t.as<T>()[k] = T(int64_t{u < 0.5 ? 0 : 1});
         }
       });
     inputs.emplace_back(std::move(t));
@@ -157,13 +166,15 @@ std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims,
   return inputs;
 }
 
-std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Datum> expected, std::span<const Datum> found,
-                                         const std::string& sample) {
+std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Datum> expected,
+                                         std::span<const Datum> found, const std::string& sample) {
   std::vector<OutputError> errors;
   for (size_t i = 0; i < expected.size(); ++i) {
     OutputError e = compare_data(expected[i], found[i]);
     e.output = graph.outputs()[i]->name;
-    e.bound = is_float(graph.outputs()[i]->type.dtype) ? std::max(graph_bound(graph), output_bound(graph.outputs()[i]->type.dtype)) : 0;
+    e.bound = is_float(graph.outputs()[i]->type.dtype)
+                  ? std::max(graph_bound(graph), output_bound(graph.outputs()[i]->type.dtype))
+                  : 0;
     e.sample = sample;
     errors.push_back(std::move(e));
   }
@@ -179,15 +190,19 @@ std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine,
   std::vector<OutputError> errors = compare_outputs(baseline.graph(), expected, found, sample);
   if (graph_bound(baseline.graph()) > output_bound(DType::kFloat32))
     for (OutputError& e : errors) e.bound *= kShortFloatSlack;
-  const std::set<const Value*> rounded = downstream(baseline.graph(), rounds), selected = downstream(baseline.graph(), selects);
+  const std::set<const Value*> rounded = downstream(baseline.graph(), rounds),
+                               selected = downstream(baseline.graph(), selects);
   for (size_t i = 0; i < errors.size(); ++i) {
     const OutputError& e = errors[i];
     const Value* output = baseline.graph().outputs()[i];
-    if (e.relative <= (rounded.contains(output) ? std::max(e.bound, kJumpBound) : e.bound) || selected.contains(output)) continue;
+    if (e.relative <= (rounded.contains(output) ? std::max(e.bound, kJumpBound) : e.bound) ||
+        selected.contains(output))
+      continue;
     throw Error(ErrorKind::kVerification,
                 "output '" + e.output + "' on " + sample + " inputs: expected a relative error of at most " +
-                    std::to_string(e.bound) + " against the imported graph, found " + std::to_string(e.relative) +
-                    slowest_to_trust(*engine) + "; find the change with --disable-pass or --max-patches, and please report it");
+                    std::to_string(e.bound) + " against the imported graph, found " +
+                    std::to_string(e.relative) + slowest_to_trust(*engine) +
+                    "; find the change with --disable-pass or --max-patches, and please report it");
   }
   return errors;
 }

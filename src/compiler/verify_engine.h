@@ -10,26 +10,29 @@
 
 namespace wootz {
 
-/// The error of one datum; integers, bools and strings must be equal: a difference is an infinite relative error.
+/// The error of one datum; integers, bools and strings must be equal: a difference is an infinite relative
+/// error.
 OutputError compare_data(const Datum& expected, const Datum& found);
 
-/// Errors of `found` against `expected`, output by output. Integers, bools and strings must be equal: a difference is an
-/// infinite relative error.
-std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Datum> expected, std::span<const Datum> found,
-                                         const std::string& sample);
+/// Errors of `found` against `expected`, output by output. Integers, bools and strings must be equal: a
+/// difference is an infinite relative error.
+std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Datum> expected,
+                                         std::span<const Datum> found, const std::string& sample);
 
 /// The bound on a float output's relative error, by its type.
 double output_bound(DType dtype);
 
-/// The bound for float outputs of a graph: that of its least precise float type, since inner values are rounded to it.
+/// The bound for float outputs of a graph: that of its least precise float type, since inner values are
+/// rounded to it.
 double graph_bound(const Graph& graph);
 
 /// Random inputs of the given dims: floats in [0, 1), integers 0 or 1.
 std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims, uint64_t seed);
 
-/// Runs engine and baseline on the inputs. Throws Error(kVerification) naming output, expected, found and the worst step
-/// when an output leaves its bound. Behind rounding and comparisons the bound is wide, and behind a selection (TopK,
-/// NonMaxSuppression, ...) there is none: a difference in the last bit may change what is selected.
+/// Runs engine and baseline on the inputs. Throws Error(kVerification) naming output, expected, found and the
+/// worst step when an output leaves its bound. Behind rounding and comparisons the bound is wide, and behind
+/// a selection (TopK, NonMaxSuppression, ...) there is none: a difference in the last bit may change what is
+/// selected.
 std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
                                        std::span<const Datum> inputs, const std::string& sample);
 

@@ -17,11 +17,12 @@ namespace wootz {
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual void begin_run() {}      // keep workers ready
+  virtual void begin_run() {}  // keep workers ready
   virtual void end_run() {}
   virtual void synchronize() = 0;
 
-  /// Launches never throw: a kernel that finds its data wrong (an index out of range) leaves the first error here.
+  /// Launches never throw: a kernel that finds its data wrong (an index out of range) leaves the first error
+  /// here.
   void fail(std::exception_ptr error) noexcept {
     if (!error_) error_ = std::move(error);
   }
@@ -34,25 +35,25 @@ class Stream {
 
 /// What the compiler may assume of a target. Passes see these, never a backend.
 struct TargetTraits {
-  std::string name;                       // "cpu"
-  std::string fingerprint;                // what timings depend on: model, features, threads
-  bool prefers_channels_last = true;      // convolutions want channels fastest
-  double flops_per_second = 0;            // float32 multiply-adds counted as two, all threads
-  double bytes_per_second = 0;            // from memory, all threads
-  double launch_seconds = 0;              // fixed cost of one region
-  size_t cache_bytes = 0;                 // last level
+  std::string name;                   // "cpu"
+  std::string fingerprint;            // what timings depend on: model, features, threads
+  bool prefers_channels_last = true;  // convolutions want channels fastest
+  double flops_per_second = 0;        // float32 multiply-adds counted as two, all threads
+  double bytes_per_second = 0;        // from memory, all threads
+  double launch_seconds = 0;          // fixed cost of one region
+  size_t cache_bytes = 0;             // last level
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string_view name() const = 0;              // "cpu", "reference", "cuda"
-  virtual std::string describe() const = 0;               // one line for people
+  virtual std::string_view name() const = 0;  // "cpu", "reference", "cuda"
+  virtual std::string describe() const = 0;   // one line for people
   virtual TargetTraits traits(int threads) const = 0;
   /// Every tactic, best guess first for equal service.
   virtual std::span<const Tactic* const> tactics() const = 0;
   virtual std::unique_ptr<Stream> make_stream(int threads) const = 0;
-  virtual void* allocate(size_t bytes) const = 0;         // 64-byte aligned; throws Error(kOutOfMemory)
+  virtual void* allocate(size_t bytes) const = 0;  // 64-byte aligned; throws Error(kOutOfMemory)
   virtual void release(void* p) const noexcept = 0;
   virtual void copy(void* to, const void* from, size_t bytes, Stream& stream) const = 0;
 };
@@ -70,7 +71,8 @@ class BackendRegistry {
   std::vector<std::unique_ptr<Backend>> backends_;
 };
 
-/// Adds every backend of this build (generated: each backends/<name>/<name>_backend.cpp has register_<name>_backend).
+/// Adds every backend of this build (generated: each backends/<name>/<name>_backend.cpp has
+/// register_<name>_backend).
 void register_all_backends(BackendRegistry& registry);
 
 }  // namespace wootz

@@ -25,18 +25,18 @@ struct TacticChoice {
 struct CandidateRecord {
   std::string tactic_id;
   std::string config;
-  double time_us = 0;        // median; 0: not timed
-  double error = -1;         // largest error against the reference over its scale; -1: not checked
-  std::string refusal;       // why it did not run or was thrown out; empty: it ran
+  double time_us = 0;   // median; 0: not timed
+  double error = -1;    // largest error against the reference over its scale; -1: not checked
+  std::string refusal;  // why it did not run or was thrown out; empty: it ran
 };
 
 struct StepRecord {
   StepSharing sharing;
   std::vector<TacticChoice> choices;
   std::vector<CandidateRecord> candidates;
-  double time_us = 0;        // of the winner at the tuned shape
-  double error = -1;         // of the winner, relative
-  double bound = 0;          // that it was held to
+  double time_us = 0;  // of the winner at the tuned shape
+  double error = -1;   // of the winner, relative
+  double bound = 0;    // that it was held to
 };
 
 /// A fact about the compilation that `explain` shows: pass or stage, the ONNX nodes, the text.
@@ -50,25 +50,25 @@ struct RemarkRecord {
 struct OutputError {
   std::string output;
   double max_abs = 0;
-  double relative = 0;       // max_abs over the output's largest magnitude
+  double relative = 0;  // max_abs over the output's largest magnitude
   double bound = 0;
-  std::string sample;        // which input: "random", "extreme", a file name
+  std::string sample;  // which input: "random", "extreme", a file name
 };
 
 struct EngineData {
-  std::shared_ptr<Graph> graph;          // regions only; constants included
-  std::vector<StepRecord> steps;         // one a node, in order
+  std::shared_ptr<Graph> graph;   // regions only; constants included
+  std::vector<StepRecord> steps;  // one a node, in order
   std::string model_name;
   std::string model_hash;
   std::string wootz_version;
-  std::string backend;                   // "cpu"
+  std::string backend;  // "cpu"
   std::string device_fingerprint;
   int threads = 1;
-  std::map<std::string, Dims> tuned_shapes;   // by input name
+  std::map<std::string, Dims> tuned_shapes;  // by input name
   std::vector<RemarkRecord> remarks;
   std::vector<OutputError> verification;
-  std::map<std::string, std::string> facts;   // build seconds, producer, opset, notes: shown by inspect
-  std::shared_ptr<const void> storage;        // keeps a mapped file alive
+  std::map<std::string, std::string> facts;  // build seconds, producer, opset, notes: shown by inspect
+  std::shared_ptr<const void> storage;       // keeps a mapped file alive
 };
 
 /// The decisions of all steps, in order, as the planner takes them.

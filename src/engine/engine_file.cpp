@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine_file.h"
 
+#include <xxhash.h>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <xxhash.h>
 
 #include "base/atomic_file.h"
 #include "base/files.h"
@@ -32,7 +32,8 @@ constexpr size_t kAlignment = 64;
 size_t round_up(size_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
 
 [[noreturn]] void invalid(const std::string& path, const std::string& what) {
-  throw Error(ErrorKind::kInvalidEngine, "'" + path + "': " + what + "; build the engine again from its model");
+  throw Error(ErrorKind::kInvalidEngine,
+              "'" + path + "': " + what + "; build the engine again from its model");
 }
 
 /// The table of blobs with their places, from `start` on.
@@ -43,7 +44,8 @@ Json blob_table(const std::vector<Tensor>& blobs, size_t start) {
     Json row{{"dtype", std::string(dtype_name(t.dtype()))}, {"dims", t.dims()}};
     if (t.dtype() == DType::kString) {
       row["strings"] = Json::array();
-      for (const std::string& s : t.span<std::string>()) row["strings"].push_back(std::vector<uint8_t>(s.begin(), s.end()));
+      for (const std::string& s : t.span<std::string>())
+        row["strings"].push_back(std::vector<uint8_t>(s.begin(), s.end()));
     } else {
       row["offset"] = at;
       row["hash"] = XXH3_64bits(t.data(), t.size_bytes());
@@ -59,20 +61,23 @@ void pad(AtomicFile& file) {
   file.write(zeros, round_up(file.size()) - file.size());
 }
 
-Tensor blob_from_row(const Json& row, const std::shared_ptr<const MappedFile>& file, const std::string& path, bool check) {
+Tensor blob_from_row(const Json& row, const std::shared_ptr<const MappedFile>& file, const std::string& path,
+                     bool check) {
   const auto dtype = dtype_from_name(row.at("dtype").get<std::string>());
   const auto dims = row.at("dims").get<Dims>();
   if (!dtype) invalid(path, "a constant has an unknown type");
   size_t bytes = dtype_size(*dtype);
   for (int64_t d : dims)
-    if (d < 0 || __builtin_mul_overflow(bytes, static_cast<size_t>(d), &bytes)) invalid(path, "a constant has impossible dims");
+    if (d < 0 || __builtin_mul_overflow(bytes, static_cast<size_t>(d), &bytes))
+      invalid(path, "a constant has impossible dims");
   if (*dtype == DType::kString) {
     std::vector<std::string> strings;
     for (const Json& s : row.at("strings")) {
       const auto b = s.get<std::vector<uint8_t>>();
       strings.emplace_back(b.begin(), b.end());
     }
-    if (strings.size() * sizeof(std::string) != bytes) invalid(path, "a string constant has too few elements");
+    if (strings.size() * sizeof(std::string) != bytes)
+      invalid(path, "a string constant has too few elements");
     return Tensor::strings(dims, std::move(strings));
   }
   const auto offset = row.at("offset").get<uint64_t>();
@@ -91,11 +96,15 @@ Header read_header(const MappedFile& file, const std::string& path) {
     invalid(path, "not a Wootz engine (expected a file that starts with WOOTZENG)");
   std::memcpy(&h, file.data(), sizeof h);
   if (h.format != kEngineFormat)
-    invalid(path, "engine format " + std::to_string(h.format) + ", this Wootz reads format " + std::to_string(kEngineFormat));
+    invalid(path, "engine format " + std::to_string(h.format) + ", this Wootz reads format " +
+                      std::to_string(kEngineFormat));
   if (h.file_bytes != file.size())
-    invalid(path, "expected " + std::to_string(h.file_bytes) + " bytes, found " + std::to_string(file.size()) + " (truncated?)");
-  if (h.plan_offset > file.size() || h.plan_bytes > file.size() - h.plan_offset) invalid(path, "the plan lies outside the file");
-  if (XXH3_64bits(file.data() + h.plan_offset, h.plan_bytes) != h.plan_hash) invalid(path, "the hash of the plan does not match");
+    invalid(path, "expected " + std::to_string(h.file_bytes) + " bytes, found " +
+                      std::to_string(file.size()) + " (truncated?)");
+  if (h.plan_offset > file.size() || h.plan_bytes > file.size() - h.plan_offset)
+    invalid(path, "the plan lies outside the file");
+  if (XXH3_64bits(file.data() + h.plan_offset, h.plan_bytes) != h.plan_hash)
+    invalid(path, "the hash of the plan does not match");
   return h;
 }
 

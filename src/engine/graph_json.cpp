@@ -62,13 +62,20 @@ class Writer {
   Json attribute(const Attribute& a, const SymbolTable& symbols) {
     const size_t kind = a.index();
     Json v;
-    if (const auto* t = std::get_if<Tensor>(&a)) v = blobs_.add(*t);
-    else if (const auto* g = std::get_if<GraphPtr>(&a)) v = graph(**g, false);
-    else if (const auto* s = std::get_if<Shape>(&a)) v = json_from_dims(*s, symbols);
-    else if (const auto* type = std::get_if<Type>(&a)) v = json_from_type(*type, symbols);
-    else if (const auto* ts = std::get_if<std::vector<Tensor>>(&a)) for (const Tensor& x : *ts) v.push_back(blobs_.add(x));
-    else if (const auto* gs = std::get_if<std::vector<GraphPtr>>(&a)) for (const GraphPtr& x : *gs) v.push_back(graph(*x, false));
-    else v = json_from_plain_attribute(a);
+    if (const auto* t = std::get_if<Tensor>(&a))
+      v = blobs_.add(*t);
+    else if (const auto* g = std::get_if<GraphPtr>(&a))
+      v = graph(**g, false);
+    else if (const auto* s = std::get_if<Shape>(&a))
+      v = json_from_dims(*s, symbols);
+    else if (const auto* type = std::get_if<Type>(&a))
+      v = json_from_type(*type, symbols);
+    else if (const auto* ts = std::get_if<std::vector<Tensor>>(&a))
+      for (const Tensor& x : *ts) v.push_back(blobs_.add(x));
+    else if (const auto* gs = std::get_if<std::vector<GraphPtr>>(&a))
+      for (const GraphPtr& x : *gs) v.push_back(graph(*x, false));
+    else
+      v = json_from_plain_attribute(a);
     return Json::array({kind, std::move(v)});
   }
 
@@ -112,12 +119,14 @@ class Reader {
   }
   static size_t checked(const Json& n, size_t first, size_t count) {
     const auto at = n.get<int64_t>();
-    if (at < static_cast<int64_t>(first) || at >= static_cast<int64_t>(first + count)) damaged("value number out of range");
+    if (at < static_cast<int64_t>(first) || at >= static_cast<int64_t>(first + count))
+      damaged("value number out of range");
     return static_cast<size_t>(at);
   }
   Value* at(const Json& n) const {
     const auto i = n.get<int64_t>();
-    if (i < 0 || i >= static_cast<int64_t>(values_.size()) || !values_[static_cast<size_t>(i)]) damaged("value number out of range");
+    if (i < 0 || i >= static_cast<int64_t>(values_.size()) || !values_[static_cast<size_t>(i)])
+      damaged("value number out of range");
     return values_[static_cast<size_t>(i)];
   }
 
@@ -191,7 +200,8 @@ class Reader {
 
 int BlobList::add(const Tensor& tensor) {
   for (size_t i = tensors_.size(); i-- > 0;)
-    if (tensors_[i].data() == tensor.data() && tensors_[i].dtype() == tensor.dtype() && tensors_[i].dims() == tensor.dims())
+    if (tensors_[i].data() == tensor.data() && tensors_[i].dtype() == tensor.dtype() &&
+        tensors_[i].dims() == tensor.dims())
       return static_cast<int>(i);
   tensors_.push_back(tensor);
   return static_cast<int>(tensors_.size() - 1);

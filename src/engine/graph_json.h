@@ -16,7 +16,7 @@ class BlobList {
   int add(const Tensor& tensor);
   const std::vector<Tensor>& tensors() const { return tensors_; }
   void set(std::vector<Tensor> tensors) { tensors_ = std::move(tensors); }
-  const Tensor& at(int64_t number) const;   // Error(kInvalidEngine) where there is none
+  const Tensor& at(int64_t number) const;  // Error(kInvalidEngine) where there is none
 
  private:
   std::vector<Tensor> tensors_;

@@ -16,27 +16,36 @@ using Json = nlohmann::json;
 Json json_from_choice(const TacticChoice& c, BlobList& blobs) {
   Json packed = Json::array();
   for (const Tensor& t : c.packed) packed.push_back(blobs.add(t));
-  return {{"tactic", c.tactic_id}, {"version", c.version}, {"config", c.config.to_string()}, {"packed", packed}};
+  return {
+      {"tactic", c.tactic_id}, {"version", c.version}, {"config", c.config.to_string()}, {"packed", packed}};
 }
 
 TacticChoice choice_from_json(const Json& j, const BlobList& blobs) {
-  TacticChoice c{j.at("tactic").get<std::string>(), j.at("version").get<int>(),
-                 TacticConfig::parse(j.at("config").get<std::string>()), {}};
+  TacticChoice c{j.at("tactic").get<std::string>(),
+                 j.at("version").get<int>(),
+                 TacticConfig::parse(j.at("config").get<std::string>()),
+                 {}};
   for (const Json& n : j.at("packed")) c.packed.push_back(blobs.at(n.get<int64_t>()));
   return c;
 }
 
 Json json_from_step(const StepRecord& s, BlobList& blobs) {
   Json j{{"sharing", {static_cast<int>(s.sharing.kind), s.sharing.input}},
-         {"time_us", s.time_us}, {"error", s.error}, {"bound", s.bound},
-         {"choices", Json::array()}, {"candidates", Json::array()}};
+         {"time_us", s.time_us},
+         {"error", s.error},
+         {"bound", s.bound},
+         {"choices", Json::array()},
+         {"candidates", Json::array()}};
   for (const TacticChoice& c : s.choices) j["choices"].push_back(json_from_choice(c, blobs));
-  for (const CandidateRecord& c : s.candidates) j["candidates"].push_back({c.tactic_id, c.config, c.time_us, c.error, c.refusal});
+  for (const CandidateRecord& c : s.candidates)
+    j["candidates"].push_back({c.tactic_id, c.config, c.time_us, c.error, c.refusal});
   return j;
 }
 
 /// JSON has no infinity, the error of a lost NaN: it is written as null.
-double number(const Json& j) { return j.is_null() ? std::numeric_limits<double>::infinity() : j.get<double>(); }
+double number(const Json& j) {
+  return j.is_null() ? std::numeric_limits<double>::infinity() : j.get<double>();
+}
 
 StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node) {
   StepRecord s;
@@ -52,19 +61,22 @@ StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node
   s.bound = number(j.at("bound"));
   for (const Json& c : j.at("choices")) s.choices.push_back(choice_from_json(c, blobs));
   for (const Json& c : j.at("candidates"))
-    s.candidates.push_back({c.at(0).get<std::string>(), c.at(1).get<std::string>(), number(c.at(2)), number(c.at(3)), c.at(4).get<std::string>()});
+    s.candidates.push_back({c.at(0).get<std::string>(), c.at(1).get<std::string>(), number(c.at(2)),
+                            number(c.at(3)), c.at(4).get<std::string>()});
   return s;
 }
 
 }  // namespace
 
 Json json_from_plan(const EngineData& e, BlobList& blobs) {
-  Json j{{"model_name", e.model_name}, {"model_hash", e.model_hash}, {"wootz_version", e.wootz_version},
-         {"backend", e.backend}, {"device", e.device_fingerprint}, {"threads", e.threads}, {"facts", e.facts},
-         {"tuned_shapes", e.tuned_shapes}, {"steps", Json::array()}, {"remarks", Json::array()}, {"verification", Json::array()}};
+  Json j{{"model_name", e.model_name}, {"model_hash", e.model_hash},     {"wootz_version", e.wootz_version},
+         {"backend", e.backend},       {"device", e.device_fingerprint}, {"threads", e.threads},
+         {"facts", e.facts},           {"tuned_shapes", e.tuned_shapes}, {"steps", Json::array()},
+         {"remarks", Json::array()},   {"verification", Json::array()}};
   for (const StepRecord& s : e.steps) j["steps"].push_back(json_from_step(s, blobs));
   for (const RemarkRecord& r : e.remarks) j["remarks"].push_back({r.stage, r.origins, r.text});
-  for (const OutputError& v : e.verification) j["verification"].push_back({v.output, v.max_abs, v.relative, v.bound, v.sample});
+  for (const OutputError& v : e.verification)
+    j["verification"].push_back({v.output, v.max_abs, v.relative, v.bound, v.sample});
   return j;
 }
 
@@ -79,13 +91,16 @@ void plan_from_json(const Json& j, const BlobList& blobs, EngineData& e) {
   e.tuned_shapes = j.at("tuned_shapes").get<std::map<std::string, Dims>>();
   const Json& steps = j.at("steps");
   if (steps.size() != e.graph->node_count())
-    damaged("expected " + std::to_string(e.graph->node_count()) + " steps, found " + std::to_string(steps.size()));
+    damaged("expected " + std::to_string(e.graph->node_count()) + " steps, found " +
+            std::to_string(steps.size()));
   size_t i = 0;
   for (const auto& node : e.graph->nodes()) e.steps.push_back(step_from_json(steps[i++], blobs, *node));
   for (const Json& r : j.at("remarks"))
-    e.remarks.push_back({r.at(0).get<std::string>(), r.at(1).get<std::vector<std::string>>(), r.at(2).get<std::string>()});
+    e.remarks.push_back(
+        {r.at(0).get<std::string>(), r.at(1).get<std::vector<std::string>>(), r.at(2).get<std::string>()});
   for (const Json& v : j.at("verification"))
-    e.verification.push_back({v.at(0).get<std::string>(), number(v.at(1)), number(v.at(2)), number(v.at(3)), v.at(4).get<std::string>()});
+    e.verification.push_back({v.at(0).get<std::string>(), number(v.at(1)), number(v.at(2)), number(v.at(3)),
+                              v.at(4).get<std::string>()});
 }
 
 }  // namespace wootz

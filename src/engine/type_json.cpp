@@ -22,7 +22,8 @@ Dim dim_from_json(const Json& j, size_t symbol_count) {
   for (size_t i = 1; i < j.size(); ++i) {
     const auto id = j[i].at(0).get<SymbolId>();
     if (id < 0 || static_cast<size_t>(id) >= symbol_count)
-      throw Error(ErrorKind::kInvalidEngine, "symbol number out of range; the engine file is damaged, build it again");
+      throw Error(ErrorKind::kInvalidEngine,
+                  "symbol number out of range; the engine file is damaged, build it again");
     terms.emplace_back(id, j[i].at(1).get<int64_t>());
   }
   return Dim(j.at(0).get<int64_t>(), std::move(terms));
@@ -39,7 +40,8 @@ Json json_from_symbols(const SymbolTable& symbols) {
   for (size_t i = 0; i < symbols.size(); ++i) {
     const Symbol& s = symbols.at(static_cast<SymbolId>(i));
     // Operands come before the symbols made of them, so replacements must not be applied here.
-    j["table"].push_back({static_cast<int>(s.kind), s.name, json_from_dim(s.a), json_from_dim(s.b), s.lower, s.upper, s.divisor});
+    j["table"].push_back({static_cast<int>(s.kind), s.name, json_from_dim(s.a), json_from_dim(s.b), s.lower,
+                          s.upper, s.divisor});
   }
   for (const auto& [a, b] : symbols.equalities())
     j["equalities"].push_back({json_from_dim(symbols.resolve(a)), json_from_dim(symbols.resolve(b))});
@@ -51,7 +53,8 @@ void symbols_from_json(const Json& json, SymbolTable& symbols) {
     Symbol s;
     const int kind = row.at(0).get<int>();
     if (kind < 0 || kind > static_cast<int>(Symbol::Kind::kMax))
-      throw Error(ErrorKind::kInvalidEngine, "unknown kind of symbol; the engine file is damaged, build it again");
+      throw Error(ErrorKind::kInvalidEngine,
+                  "unknown kind of symbol; the engine file is damaged, build it again");
     s.kind = static_cast<Symbol::Kind>(kind);
     s.name = row.at(1).get<std::string>();
     s.a = dim_from_json(row.at(2), symbols.size());
@@ -89,11 +92,13 @@ Type type_from_json(const Json& json, const SymbolTable& symbols) {
   const int kind = json.at("kind").get<int>();
   const auto dtype = dtype_from_name(json.at("dtype").get<std::string>());
   if (kind < 0 || kind > static_cast<int>(Type::Kind::kMap) || !dtype)
-    throw Error(ErrorKind::kInvalidEngine, "unknown type; the engine file is damaged or newer, build it again");
+    throw Error(ErrorKind::kInvalidEngine,
+                "unknown type; the engine file is damaged or newer, build it again");
   type.kind = static_cast<Type::Kind>(kind);
   type.dtype = *dtype;
   if (json.contains("shape")) type.shape = dims_from_json(json.at("shape"), symbols);
-  if (json.contains("element")) type.element = std::make_shared<const Type>(type_from_json(json.at("element"), symbols));
+  if (json.contains("element"))
+    type.element = std::make_shared<const Type>(type_from_json(json.at("element"), symbols));
   return type;
 }
 
@@ -104,8 +109,10 @@ Json json_from_plain_attribute(const Attribute& a) {
   if (const auto* s = std::get_if<std::string>(&a)) return std::vector<uint8_t>(s->begin(), s->end());
   if (const auto* v = std::get_if<Ints>(&a)) return *v;
   Json j = Json::array();
-  if (const auto* v = std::get_if<Floats>(&a)) for (float f : *v) j.push_back(bits(f));
-  if (const auto* v = std::get_if<Strings>(&a)) for (const std::string& s : *v) j.push_back(std::vector<uint8_t>(s.begin(), s.end()));
+  if (const auto* v = std::get_if<Floats>(&a))
+    for (float f : *v) j.push_back(bits(f));
+  if (const auto* v = std::get_if<Strings>(&a))
+    for (const std::string& s : *v) j.push_back(std::vector<uint8_t>(s.begin(), s.end()));
   return j;
 }
 
@@ -131,7 +138,8 @@ Attribute plain_attribute_from_json(size_t kind, const Json& json) {
     }
     default: break;
   }
-  throw Error(ErrorKind::kInvalidEngine, "unknown kind of attribute; the engine file is damaged or newer, build it again");
+  throw Error(ErrorKind::kInvalidEngine,
+              "unknown kind of attribute; the engine file is damaged or newer, build it again");
 }
 
 }  // namespace wootz

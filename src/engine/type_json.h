@@ -11,7 +11,8 @@ namespace wootz {
 nlohmann::json json_from_symbols(const SymbolTable& symbols);
 void symbols_from_json(const nlohmann::json& json, SymbolTable& symbols);
 
-/// Expressions are written with all replacements applied: [constant, [symbol, factor], ...], or a bare number.
+/// Expressions are written with all replacements applied: [constant, [symbol, factor], ...], or a bare
+/// number.
 nlohmann::json json_from_dims(const Shape& dims, const SymbolTable& symbols);
 Shape dims_from_json(const nlohmann::json& json, const SymbolTable& symbols);
 

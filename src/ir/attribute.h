@@ -22,8 +22,8 @@ using Strings = std::vector<std::string>;
 using GraphPtr = std::shared_ptr<Graph>;
 
 /// A node's attribute. The order of the alternatives is part of the engine format.
-using Attribute = std::variant<int64_t, float, std::string, Tensor, GraphPtr, Ints, Floats, Strings, Shape, Type,
-                               std::vector<Tensor>, std::vector<GraphPtr>>;
+using Attribute = std::variant<int64_t, float, std::string, Tensor, GraphPtr, Ints, Floats, Strings, Shape,
+                               Type, std::vector<Tensor>, std::vector<GraphPtr>>;
 std::string_view attribute_kind_name(const Attribute& attribute);
 
 /// A node's attributes, sorted by name.
@@ -62,17 +62,21 @@ class Attributes {
 
  private:
   [[noreturn]] static void throw_missing(std::string_view name);
-  [[noreturn]] static void throw_wrong_kind(std::string_view name, const Attribute& expected, const Attribute& found);
+  [[noreturn]] static void throw_wrong_kind(std::string_view name, const Attribute& expected,
+                                            const Attribute& found);
   std::map<std::string, Attribute, std::less<>> items_;
 };
 
 /// Attribute structs are reflected once: `template <class V> void reflect(V& v) { v("axis", axis); ... }`.
-/// Reading, writing and documenting them derive from that. Members may be int64_t, float, std::string, Ints, Floats,
-/// Strings, Tensor, Shape, GraphPtr, or std::optional of int64_t, float, std::string, Ints and Floats.
+/// Reading, writing and documenting them derive from that. Members may be int64_t, float, std::string, Ints,
+/// Floats, Strings, Tensor, Shape, GraphPtr, or std::optional of int64_t, float, std::string, Ints and
+/// Floats.
 struct AttributeReader {
   const Attributes& from;
   template <class T>
-  void operator()(const char* name, T& member) { member = from.get<T>(name, std::move(member)); }
+  void operator()(const char* name, T& member) {
+    member = from.get<T>(name, std::move(member));
+  }
   template <class T>
   void operator()(const char* name, std::optional<T>& member) {
     if (from.contains(name)) member = from.require<T>(name);
@@ -81,7 +85,9 @@ struct AttributeReader {
 struct AttributeWriter {
   Attributes& to;
   template <class T>
-  void operator()(const char* name, const T& member) { to.set(name, member); }
+  void operator()(const char* name, const T& member) {
+    to.set(name, member);
+  }
   template <class T>
   void operator()(const char* name, const std::optional<T>& member) {
     if (member) to.set(name, *member);
@@ -96,7 +102,9 @@ struct AttributeNames {
     defaults.emplace_back(name, Attribute(member));
   }
   template <class T>
-  void operator()(const char* name, const std::optional<T>&) { names.emplace_back(name); }
+  void operator()(const char* name, const std::optional<T>&) {
+    names.emplace_back(name);
+  }
 };
 
 template <class T>

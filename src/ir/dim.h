@@ -48,16 +48,16 @@ struct Symbol {
   enum class Kind : uint8_t { kInput, kUnknown, kFloorDiv, kProduct, kMin, kMax };
   Kind kind = Kind::kInput;
   std::string name;
-  Dim a, b;                // kFloorDiv: a by the constant b; kProduct, kMin, kMax: a and b
-  int64_t lower = 0;       // facts: lower <= symbol <= upper (INT64_MIN: no lower bound known), divisor | symbol
+  Dim a, b;           // kFloorDiv: a by the constant b; kProduct, kMin, kMax: a and b
+  int64_t lower = 0;  // facts: lower <= symbol <= upper (INT64_MIN: no lower bound known), divisor | symbol
   int64_t upper = INT64_MAX;
   int64_t divisor = 1;
 };
 
-/// Owns the symbols of one graph and its subgraphs; makes equal definitions the same symbol. Expressions are polynomials
-/// over input, unknown, floor_div, min and max symbols: products are multiplied out, with one kProduct symbol for each
-/// monomial (factors sorted), and a floor_div keeps only what its divisor does not divide. So equal arithmetic compares
-/// equal. mod(a, k) is a - k * floor_div(a, k).
+/// Owns the symbols of one graph and its subgraphs; makes equal definitions the same symbol. Expressions are
+/// polynomials over input, unknown, floor_div, min and max symbols: products are multiplied out, with one
+/// kProduct symbol for each monomial (factors sorted), and a floor_div keeps only what its divisor does not
+/// divide. So equal arithmetic compares equal. mod(a, k) is a - k * floor_div(a, k).
 class SymbolTable {
  public:
   /// The input symbol of that name, made on first use.
@@ -67,9 +67,9 @@ class SymbolTable {
   /// Puts back a symbol as read from a file or text; ids follow the order of the calls.
   SymbolId add(Symbol symbol);
 
-  Dim floor_div(const Dim& a, int64_t k);          // k > 0
+  Dim floor_div(const Dim& a, int64_t k);  // k > 0
   Dim ceil_div(const Dim& a, int64_t k) { return floor_div(a + Dim(k - 1), k); }
-  Dim mod(const Dim& a, int64_t k);                // k > 0, result in [0, k)
+  Dim mod(const Dim& a, int64_t k);  // k > 0, result in [0, k)
   Dim multiply(const Dim& a, const Dim& b);
   Dim min(const Dim& a, const Dim& b);
   Dim max(const Dim& a, const Dim& b);
@@ -77,9 +77,9 @@ class SymbolTable {
   std::optional<Dim> divide_exact(const Dim& a, const Dim& b);
   Dim product(std::span<const Dim> dims);
 
-  /// Declares a == b. One unknown or input symbol with coefficient +-1 is replaced by the rest everywhere (unknown ones
-  /// and younger ones first); false when the two are provably different, and then nothing changes. What cannot be
-  /// solved is kept in equalities() and checked when shapes are bound.
+  /// Declares a == b. One unknown or input symbol with coefficient +-1 is replaced by the rest everywhere
+  /// (unknown ones and younger ones first); false when the two are provably different, and then nothing
+  /// changes. What cannot be solved is kept in equalities() and checked when shapes are bound.
   bool equate(const Dim& a, const Dim& b);
   /// The expression with all known replacements applied.
   Dim resolve(const Dim& d) const;
@@ -88,8 +88,8 @@ class SymbolTable {
 
   /// Bounds and divisibility that hold for every binding.
   int64_t lower_bound(const Dim& d) const;
-  int64_t upper_bound(const Dim& d) const;   // INT64_MAX: none known
-  int64_t divisor(const Dim& d) const;       // largest known divisor; 0 for the constant 0
+  int64_t upper_bound(const Dim& d) const;  // INT64_MAX: none known
+  int64_t divisor(const Dim& d) const;      // largest known divisor; 0 for the constant 0
 
   /// True when the value depends on a symbol that only the run can tell.
   bool depends_on_unknown(const Dim& d) const;
@@ -102,7 +102,8 @@ class SymbolTable {
   size_t size() const { return symbols_.size(); }
 
   std::string to_string(const Dim& d) const;
-  /// Parses what to_string prints, e.g. `2*batch + floor_div(w + 1, 2) - 3`. Unknown names become input symbols.
+  /// Parses what to_string prints, e.g. `2*batch + floor_div(w + 1, 2) - 3`. Unknown names become input
+  /// symbols.
   Dim parse(std::string_view text);
 
  private:
@@ -150,7 +151,8 @@ class Bindings {
   bool compute(SymbolId id) const;
   const SymbolTable* table_;
   std::map<SymbolId, int64_t> values_;
-  mutable std::map<SymbolId, int64_t> computed_;  // of derived symbols; one context's own, like the whole object
+  mutable std::map<SymbolId, int64_t>
+      computed_;  // of derived symbols; one context's own, like the whole object
 };
 
 }  // namespace wootz

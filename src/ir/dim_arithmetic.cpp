@@ -19,7 +19,8 @@ bool is_plain_symbol(const Dim& d) {
 /// Larger products stay unexpanded, so that no model can make an expression explode.
 constexpr size_t kMaxExpandedTerms = 64;
 
-/// min(max(x, b), b) = b, max(max(x, b), b) = max(x, b) and their duals: whether `a` is such an inner expression of `kind` over b.
+/// min(max(x, b), b) = b, max(max(x, b), b) = max(x, b) and their duals: whether `a` is such an inner
+/// expression of `kind` over b.
 bool absorbs(const SymbolTable& table, Symbol::Kind kind, const Dim& a, const Dim& b) {
   if (!is_plain_symbol(a)) return false;
   const Symbol& s = table.at(a.terms()[0].first);

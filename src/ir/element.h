@@ -19,11 +19,12 @@ uint16_t half_from_double(double value);
 float float_from_bfloat16(uint16_t bits);
 uint16_t bfloat16_from_float(float value);
 uint16_t bfloat16_from_double(double value);
-/// float8 and float4 kinds, by dtype. `saturate`: out-of-range values become the largest finite one (ONNX Cast-19).
+/// float8 and float4 kinds, by dtype. `saturate`: out-of-range values become the largest finite one (ONNX
+/// Cast-19).
 float float_from_small(DType dtype, uint8_t bits);
 uint8_t small_from_float(DType dtype, float value, bool saturate);
-/// float8e8m0 holds a power of two (a scale); the sign is dropped. Cast's `round_mode` tells how others are rounded;
-/// small_from_float rounds up, which is Cast's default.
+/// float8e8m0 holds a power of two (a scale); the sign is dropped. Cast's `round_mode` tells how others are
+/// rounded; small_from_float rounds up, which is Cast's default.
 enum class E8M0Rounding : uint8_t { kUp, kDown, kNearest };
 uint8_t float8e8m0_from_float(float value, E8M0Rounding rounding, bool saturate);
 
@@ -35,19 +36,28 @@ struct SmallFloat {
   Bits bits = 0;
   SmallFloat() = default;
   explicit SmallFloat(double v) {
-    if constexpr (kDtype == DType::kFloat16) bits = half_from_double(v);
-    else if constexpr (kDtype == DType::kBFloat16) bits = bfloat16_from_double(v);
-    else bits = small_from_float(kDtype, static_cast<float>(v), true);
+    if constexpr (kDtype == DType::kFloat16)
+      bits = half_from_double(v);
+    else if constexpr (kDtype == DType::kBFloat16)
+      bits = bfloat16_from_double(v);
+    else
+      bits = small_from_float(kDtype, static_cast<float>(v), true);
   }
   explicit SmallFloat(float v) {
-    if constexpr (kDtype == DType::kFloat16) bits = half_from_float(v);
-    else if constexpr (kDtype == DType::kBFloat16) bits = bfloat16_from_float(v);
-    else bits = small_from_float(kDtype, v, true);
+    if constexpr (kDtype == DType::kFloat16)
+      bits = half_from_float(v);
+    else if constexpr (kDtype == DType::kBFloat16)
+      bits = bfloat16_from_float(v);
+    else
+      bits = small_from_float(kDtype, v, true);
   }
   explicit operator float() const {
-    if constexpr (kDtype == DType::kFloat16) return float_from_half(bits);
-    else if constexpr (kDtype == DType::kBFloat16) return float_from_bfloat16(bits);
-    else return float_from_small(kDtype, bits);
+    if constexpr (kDtype == DType::kFloat16)
+      return float_from_half(bits);
+    else if constexpr (kDtype == DType::kBFloat16)
+      return float_from_bfloat16(bits);
+    else
+      return float_from_small(kDtype, bits);
   }
   explicit operator double() const { return static_cast<double>(static_cast<float>(*this)); }
 };
@@ -61,7 +71,8 @@ struct SmallInt {
   SmallInt() = default;
   explicit SmallInt(int64_t v) {
     const unsigned low = static_cast<unsigned>(v) & ((1u << kBits) - 1);
-    value = static_cast<int8_t>(kSigned && (low >> (kBits - 1)) ? static_cast<int>(low) - (1 << kBits) : static_cast<int>(low));
+    value = static_cast<int8_t>(kSigned && (low >> (kBits - 1)) ? static_cast<int>(low) - (1 << kBits)
+                                                                : static_cast<int>(low));
   }
   explicit operator int64_t() const { return value; }
   explicit operator double() const { return value; }
@@ -98,12 +109,15 @@ decltype(auto) visit_numeric(DType dtype, F&& f) {
     case DType::kFloat8E8M0: return f(SmallFloat<DType::kFloat8E8M0>{});
     default: break;
   }
-  throw Error(ErrorKind::kUnsupported, "expected a numeric element type, found " + std::string(dtype_name(dtype)));
+  throw Error(ErrorKind::kUnsupported,
+              "expected a numeric element type, found " + std::string(dtype_name(dtype)));
 }
 
-/// Calls f(T{}) with T an unsigned integer of the element's width (or std::string, or a 16-byte struct): for operators
-/// that move elements and never look at them.
-struct Bytes16 { uint64_t low, high; };
+/// Calls f(T{}) with T an unsigned integer of the element's width (or std::string, or a 16-byte struct): for
+/// operators that move elements and never look at them.
+struct Bytes16 {
+  uint64_t low, high;
+};
 template <class F>
 decltype(auto) visit_storage(DType dtype, F&& f) {
   if (dtype == DType::kString) return f(std::string{});

@@ -20,7 +20,8 @@ namespace wootz {
 
 class Node;
 
-/// The physical order of a tensor's elements. kChannelsLast: dimension 1 varies fastest (NHWC for rank 4, NWC for rank 3).
+/// The physical order of a tensor's elements. kChannelsLast: dimension 1 varies fastest (NHWC for rank 4, NWC
+/// for rank 3).
 enum class Layout : uint8_t { kRowMajor, kChannelsLast };
 
 /// A place where a value is read: input `index` of `node`.
@@ -38,15 +39,18 @@ class Value {
   Layout layout = Layout::kRowMajor;
   /// A constant's data. Graph inputs, node outputs and symbolic constants have none.
   std::shared_ptr<const Tensor> constant;
-  /// For integer tensors of rank 0 or 1 whose elements are known expressions (the outputs of shape subgraphs). A value
-  /// with contents but no producer and no constant is a *symbolic constant*: it is written when a shape is prepared.
+  /// For integer tensors of rank 0 or 1 whose elements are known expressions (the outputs of shape
+  /// subgraphs). A value with contents but no producer and no constant is a *symbolic constant*: it is
+  /// written when a shape is prepared.
   std::optional<std::vector<Dim>> contents;
 
   Node* producer() const { return producer_; }
   int output_index() const { return output_index_; }
   std::span<const Use> uses() const { return uses_; }
   bool is_constant() const { return constant != nullptr; }
-  bool is_symbolic_constant() const { return !constant && !producer_ && contents.has_value() && !is_graph_input_; }
+  bool is_symbolic_constant() const {
+    return !constant && !producer_ && contents.has_value() && !is_graph_input_;
+  }
   bool is_graph_input() const { return is_graph_input_; }
   Graph* graph() const { return graph_; }
   int id() const { return id_; }
@@ -65,9 +69,9 @@ class Value {
 /// An instance of an op. Inputs may be null (an optional input left out); outputs may be null (not wanted).
 class Node {
  public:
-  std::string domain;   // "" is ai.onnx
-  std::string op;       // e.g. "Conv"
-  std::string name;     // as in the file, may be empty
+  std::string domain;  // "" is ai.onnx
+  std::string op;      // e.g. "Conv"
+  std::string name;    // as in the file, may be empty
   Attributes attributes;
   /// Names of the ONNX nodes that this node came from ("Conv_12" or "Conv#12" where the file gives no name).
   std::vector<std::string> origins;
@@ -77,13 +81,15 @@ class Node {
   Value* input(size_t i) const { return i < inputs_.size() ? inputs_[i] : nullptr; }
   Value* output(size_t i) const { return i < outputs_.size() ? outputs_[i] : nullptr; }
   bool is(std::string_view op_name) const { return op == op_name && domain.empty(); }
-  bool is(std::string_view domain_name, std::string_view op_name) const { return op == op_name && domain == domain_name; }
+  bool is(std::string_view domain_name, std::string_view op_name) const {
+    return op == op_name && domain == domain_name;
+  }
   Graph* graph() const { return graph_; }
   int id() const { return id_; }
 
   void set_input(size_t i, Value* value);
   void add_input(Value* value);
-  void resize_inputs(size_t n);   // drops trailing inputs or adds null ones
+  void resize_inputs(size_t n);  // drops trailing inputs or adds null ones
   Value* add_output(std::string output_name, Type type);
   /// Takes over an existing value as output (its old producer must have been dropped).
   void adopt_output(size_t i, Value* value);
@@ -99,11 +105,12 @@ class Node {
   std::vector<Value*> outputs_;
 };
 
-/// Nodes in an order where producers come before consumers, and the values between them. Subgraphs (attributes) may read
-/// values of the graphs around them: such captures are plain inputs of the inner nodes.
+/// Nodes in an order where producers come before consumers, and the values between them. Subgraphs
+/// (attributes) may read values of the graphs around them: such captures are plain inputs of the inner nodes.
 class Graph {
  public:
-  explicit Graph(std::shared_ptr<SymbolTable> symbols = std::make_shared<SymbolTable>(), Graph* parent = nullptr)
+  explicit Graph(std::shared_ptr<SymbolTable> symbols = std::make_shared<SymbolTable>(),
+                 Graph* parent = nullptr)
       : symbols_(std::move(symbols)), parent_(parent) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -125,15 +132,18 @@ class Graph {
 
   Value* add_input(std::string value_name, Type type);
   Value* add_constant(std::string value_name, Tensor data);
-  Value* add_symbolic_constant(std::string value_name, DType dtype, std::vector<Dim> contents, bool scalar = false);
-  Value* add_value(std::string value_name, Type type);   // no producer yet
+  Value* add_symbolic_constant(std::string value_name, DType dtype, std::vector<Dim> contents,
+                               bool scalar = false);
+  Value* add_value(std::string value_name, Type type);  // no producer yet
   void add_output(Value* value) { outputs_.push_back(value); }
   void set_output(size_t i, Value* value) { outputs_[i] = value; }
   void clear_outputs() { outputs_.clear(); }
   bool is_output(const Value* value) const;
 
   /// A node at the end, or before `before`.
-  Node* add_node(std::string op, std::vector<Value*> inputs, Node* before = nullptr) { return add_node("", std::move(op), std::move(inputs), before); }
+  Node* add_node(std::string op, std::vector<Value*> inputs, Node* before = nullptr) {
+    return add_node("", std::move(op), std::move(inputs), before);
+  }
   Node* add_node(std::string domain, std::string op, std::vector<Value*> inputs, Node* before = nullptr);
   void move_before(Node* node, Node* before);
   /// Drops a node whose outputs have no uses left. Its output values stay without producer until erased.

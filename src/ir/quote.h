@@ -13,7 +13,8 @@ bool is_plain_name(std::string_view name);
 bool is_plain_value_name(std::string_view name);
 /// The text in double quotes; quotes, backslashes and control characters are escaped, other bytes stay.
 std::string quoted(std::string_view text);
-/// Reads a plain or quoted name at `at` and moves `at` behind it; nothing where there is none or it is malformed.
+/// Reads a plain or quoted name at `at` and moves `at` behind it; nothing where there is none or it is
+/// malformed.
 std::optional<std::string> take_name(std::string_view text, size_t& at);
 
 }  // namespace wootz

@@ -9,16 +9,21 @@
 //     %y: float32[...] = com.example::Op(%t, _, %s)
 //   }
 //
-// - Types may be left out but for constants: such a value's type is unknown until inference runs. `channels_last` and
+// - Types may be left out but for constants: such a value's type is unknown until inference runs.
+// `channels_last` and
 //   `contents [batch, 2]` may follow a type. `_` is an input left out or an output not wanted.
-// - Constants: `constant 1.5`, `constant [1, 2, 3]` (row-major, without nesting), `constant splat 0`, or `constant @hash`,
+// - Constants: `constant 1.5`, `constant [1, 2, 3]` (row-major, without nesting), `constant splat 0`, or
+// `constant @hash`,
 //   which names data that the text does not hold and therefore does not parse.
-// - Attributes: 1 (int), 1.0 (float), "s" (string), [1,2] [1.0] ["s"] (lists; an empty one is `ints []`, `floats []`,
-//   `strings []`), float32[2] [1, 2] (tensor), graph(...) -> (...) {...}, shape [batch,3], type seq(int64[...]),
-//   tensors [...], graphs [...].
-// - Names are plain ([A-Za-z0-9_./]) or "quoted". Of equal names, and for the empty one, `%name~1` tells values apart;
+// - Attributes: 1 (int), 1.0 (float), "s" (string), [1,2] [1.0] ["s"] (lists; an empty one is `ints []`,
+// `floats []`,
+//   `strings []`), float32[2] [1, 2] (tensor), graph(...) -> (...) {...}, shape [batch,3], type
+//   seq(int64[...]), tensors [...], graphs [...].
+// - Names are plain ([A-Za-z0-9_./]) or "quoted". Of equal names, and for the empty one, `%name~1` tells
+// values apart;
 //   what follows the tilde is not part of the name.
-// - A subgraph reads values of the graphs around it by their names. `;` starts a comment; `; from a, b` lists a node's
+// - A subgraph reads values of the graphs around it by their names. `;` starts a comment; `; from a, b` lists
+// a node's
 //   origins.
 #pragma once
 #include <memory>
@@ -30,10 +35,10 @@
 namespace wootz {
 
 struct TextOptions {
-  bool origins = false;      // `; from a, b` after each node
-  bool names = true;         // false: values are numbered in order of appearance and nodes have no names, so that
-                             // graphs which differ in nothing else print alike
-  int64_t max_constant = 16; // larger constants print as `constant @hash`; such text does not parse
+  bool origins = false;  // `; from a, b` after each node
+  bool names = true;     // false: values are numbered in order of appearance and nodes have no names, so that
+                         // graphs which differ in nothing else print alike
+  int64_t max_constant = 16;  // larger constants print as `constant @hash`; such text does not parse
 };
 
 std::string to_text(const Graph& graph, const TextOptions& options = {});

@@ -7,8 +7,8 @@
 
 namespace wootz {
 
-/// A place in a text, with the few moves that the graph parser is made of. Blanks, line ends and `; comments` are
-/// skipped before each of them; a `take` that fails leaves the place as it was.
+/// A place in a text, with the few moves that the graph parser is made of. Blanks, line ends and `; comments`
+/// are skipped before each of them; a `take` that fails leaves the place as it was.
 class TextCursor {
  public:
   explicit TextCursor(std::string_view text) : text_(text) {}

@@ -12,8 +12,8 @@ namespace wootz {
 
 using Shape = std::vector<Dim>;
 
-/// The type of a value: a tensor, or a sequence, optional or map of another type. An absent shape means that not even
-/// the rank is known.
+/// The type of a value: a tensor, or a sequence, optional or map of another type. An absent shape means that
+/// not even the rank is known.
 struct Type {
   enum class Kind : uint8_t { kUnknown, kTensor, kSparseTensor, kSequence, kOptional, kMap };
   Kind kind = Kind::kUnknown;
@@ -23,9 +23,17 @@ struct Type {
 
   static Type tensor(DType dtype) { return {Kind::kTensor, dtype, std::nullopt, nullptr}; }
   static Type tensor(DType dtype, Shape shape) { return {Kind::kTensor, dtype, std::move(shape), nullptr}; }
-  static Type sequence(Type element) { return {Kind::kSequence, DType::kUndefined, std::nullopt, std::make_shared<const Type>(std::move(element))}; }
-  static Type optional(Type element) { return {Kind::kOptional, DType::kUndefined, std::nullopt, std::make_shared<const Type>(std::move(element))}; }
-  static Type map(DType key, Type element) { return {Kind::kMap, key, std::nullopt, std::make_shared<const Type>(std::move(element))}; }
+  static Type sequence(Type element) {
+    return {Kind::kSequence, DType::kUndefined, std::nullopt,
+            std::make_shared<const Type>(std::move(element))};
+  }
+  static Type optional(Type element) {
+    return {Kind::kOptional, DType::kUndefined, std::nullopt,
+            std::make_shared<const Type>(std::move(element))};
+  }
+  static Type map(DType key, Type element) {
+    return {Kind::kMap, key, std::nullopt, std::make_shared<const Type>(std::move(element))};
+  }
 
   bool is_tensor() const { return kind == Kind::kTensor; }
   bool has_rank() const { return is_tensor() && shape.has_value(); }

@@ -20,12 +20,15 @@ std::string text_of(const Dims& dims) {
 }
 
 [[noreturn]] void mismatch(const SymbolTable& symbols, const Equation& e, const std::string& expected) {
-  throw Error(ErrorKind::kInvalidArgument, e.where + ": expected " + expected + " (" + symbols.to_string(e.dim) +
-                                               "), found " + std::to_string(e.found));
+  throw Error(ErrorKind::kInvalidArgument, e.where + ": expected " + expected + " (" +
+                                               symbols.to_string(e.dim) + "), found " +
+                                               std::to_string(e.found));
 }
 
-/// The only unbound symbol of the expression with its coefficient, and the sum of the rest; false when there are more.
-bool single_unbound(const Dim& dim, const Bindings& bindings, SymbolId& id, int64_t& coefficient, int64_t& rest) {
+/// The only unbound symbol of the expression with its coefficient, and the sum of the rest; false when there
+/// are more.
+bool single_unbound(const Dim& dim, const Bindings& bindings, SymbolId& id, int64_t& coefficient,
+                    int64_t& rest) {
   int unbound = 0;
   rest = dim.constant();
   for (const auto& [symbol, k] : dim.terms()) {
@@ -68,9 +71,9 @@ Bindings bind_shapes(const Graph& graph, std::span<const Dims> input_dims) {
     const Value& input = *graph.inputs()[i];
     if (!input.type.has_rank()) continue;
     if (input.type.rank() != static_cast<int64_t>(input_dims[i].size()))
-      throw Error(ErrorKind::kInvalidArgument, "input '" + input.name + "': expected rank " +
-                                                   std::to_string(input.type.rank()) + " " +
-                                                   to_string(input.type, symbols) + ", found " + text_of(input_dims[i]));
+      throw Error(ErrorKind::kInvalidArgument,
+                  "input '" + input.name + "': expected rank " + std::to_string(input.type.rank()) + " " +
+                      to_string(input.type, symbols) + ", found " + text_of(input_dims[i]));
     for (size_t axis = 0; axis < input_dims[i].size(); ++axis)
       open.push_back({symbols.resolve((*input.type.shape)[axis]), input_dims[i][axis],
                       "input '" + input.name + "' dimension " + std::to_string(axis)});
@@ -80,17 +83,19 @@ Bindings bind_shapes(const Graph& graph, std::span<const Dims> input_dims) {
     progress = false;
     std::vector<Equation> left;
     for (const Equation& e : open) {
-      if (settle(symbols, e, bindings)) progress = true;
-      else left.push_back(e);
+      if (settle(symbols, e, bindings))
+        progress = true;
+      else
+        left.push_back(e);
     }
     open = std::move(left);
   }
   for (const auto& [a, b] : symbols.equalities()) {
     const auto va = bindings.evaluate(symbols.resolve(a)), vb = bindings.evaluate(symbols.resolve(b));
     if (va && vb && *va != *vb)
-      throw Error(ErrorKind::kInvalidArgument, "input shapes: the model needs " + symbols.to_string(a) + " == " +
-                                                   symbols.to_string(b) + ", found " + std::to_string(*va) + " and " +
-                                                   std::to_string(*vb));
+      throw Error(ErrorKind::kInvalidArgument, "input shapes: the model needs " + symbols.to_string(a) +
+                                                   " == " + symbols.to_string(b) + ", found " +
+                                                   std::to_string(*va) + " and " + std::to_string(*vb));
   }
   return bindings;
 }

@@ -6,8 +6,9 @@
 
 namespace wootz {
 
-/// Binds the symbols of the graph's inputs to concrete dims (one per input; rank and every dimension are checked against
-/// the declared expressions, and the graph's equalities). Throws Error(kInvalidArgument): input, axis, expected, found.
+/// Binds the symbols of the graph's inputs to concrete dims (one per input; rank and every dimension are
+/// checked against the declared expressions, and the graph's equalities). Throws Error(kInvalidArgument):
+/// input, axis, expected, found.
 Bindings bind_shapes(const Graph& graph, std::span<const Dims> input_dims);
 
 }  // namespace wootz

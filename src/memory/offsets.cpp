@@ -30,7 +30,8 @@ size_t place_in_order(std::span<const Lifetime> lifetimes, std::span<const size_
   for (size_t i : order) {
     neighbours.clear();
     for (size_t j : placed)
-      if (overlap_in_time(lifetimes[i], lifetimes[j])) neighbours.emplace_back(offsets[j], offsets[j] + sizes[j]);
+      if (overlap_in_time(lifetimes[i], lifetimes[j]))
+        neighbours.emplace_back(offsets[j], offsets[j] + sizes[j]);
     std::sort(neighbours.begin(), neighbours.end());
     offsets[i] = sizes[i] ? lowest_gap(neighbours, sizes[i]) : 0;
     if (sizes[i]) placed.push_back(i);
@@ -45,7 +46,7 @@ size_t live_bound(std::span<const Lifetime> lifetimes, std::span<const size_t> s
     events.emplace_back(lifetimes[i].first, static_cast<ptrdiff_t>(sizes[i]));
     events.emplace_back(lifetimes[i].last + 1, -static_cast<ptrdiff_t>(sizes[i]));
   }
-  std::sort(events.begin(), events.end());   // ends (negative) come before starts of the same step
+  std::sort(events.begin(), events.end());  // ends (negative) come before starts of the same step
   ptrdiff_t live = 0, most = 0;
   for (const auto& [step, delta] : events) most = std::max(most, live += delta);
   return static_cast<size_t>(most);

@@ -15,13 +15,13 @@ struct Lifetime {
 };
 
 struct OffsetPlan {
-  std::vector<size_t> offsets;   // bytes, multiples of the alignment, in the order of the lifetimes
+  std::vector<size_t> offsets;  // bytes, multiples of the alignment, in the order of the lifetimes
   size_t peak_bytes = 0;
-  size_t live_bound_bytes = 0;   // the largest sum of sizes alive at one step: no plan can be smaller
+  size_t live_bound_bytes = 0;  // the largest sum of sizes alive at one step: no plan can be smaller
 };
 
-/// Places buffers so that no two that are alive together overlap. Tries several greedy orders (largest first, longest
-/// first, by start; each into the lowest gap that fits) and keeps the smallest. Deterministic.
+/// Places buffers so that no two that are alive together overlap. Tries several greedy orders (largest first,
+/// longest first, by start; each into the lowest gap that fits) and keeps the smallest. Deterministic.
 OffsetPlan plan_offsets(std::span<const Lifetime> lifetimes, size_t alignment = 64);
 
 }  // namespace wootz

@@ -13,7 +13,7 @@ namespace {
 /// How a value's storage lies in another value's: parent and window.
 struct Link {
   const Value* parent = nullptr;
-  const Node* node = nullptr;   // the movement that relates the two; null: in place
+  const Node* node = nullptr;  // the movement that relates the two; null: in place
   size_t operand = 0;
   bool parent_is_input = false;
   size_t step = 0;
@@ -37,12 +37,15 @@ bool is_laid_out(TensorDesc desc, const View& view, Layout layout) {
 class Planner {
  public:
   Planner(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing)
-      : graph_(graph), bindings_(bindings), sharing_(sharing.begin(), sharing.end()), links_(value_id_count(graph)),
+      : graph_(graph),
+        bindings_(bindings),
+        sharing_(sharing.begin(), sharing.end()),
+        links_(value_id_count(graph)),
         settled_(links_.size(), 0) {}
 
   ShapePlan run(bool assign) {
-    // A decision may not hold at these shapes (sizes of 1 make views that larger ones do not allow): it is dropped for
-    // this shape, and the rest is laid out anew.
+    // A decision may not hold at these shapes (sizes of 1 make views that larger ones do not allow): it is
+    // dropped for this shape, and the rest is laid out anew.
     do {
       plan_ = {};
       plan_.values.resize(links_.size());
@@ -75,8 +78,10 @@ class Planner {
     for (size_t i = 0; i < graph_.inputs().size(); ++i)
       natural(*graph_.inputs()[i], Placement::Kind::kInput, static_cast<int>(i));
     for (const auto& v : graph_.values()) {
-      if (v->is_constant()) place_constant(*v, v->constant);
-      else if (v->is_symbolic_constant()) place_symbolic(*v);
+      if (v->is_constant())
+        place_constant(*v, v->constant);
+      else if (v->is_symbolic_constant())
+        place_symbolic(*v);
     }
   }
 
@@ -90,15 +95,18 @@ class Planner {
   }
 
   void place_symbolic(const Value& v) {
-    Tensor t = Tensor::zeros(v.type.dtype, v.type.rank() == 0 ? Dims{} : Dims{static_cast<int64_t>(v.contents->size())});
+    Tensor t = Tensor::zeros(v.type.dtype,
+                             v.type.rank() == 0 ? Dims{} : Dims{static_cast<int64_t>(v.contents->size())});
     for (size_t i = 0; i < v.contents->size(); ++i) {
       const auto value = bindings_.evaluate((*v.contents)[i]);
       if (!value) {
         at(&v).kind = Placement::Kind::kDynamic;
         return;
       }
-      if (v.type.dtype == DType::kInt32) t.as<int32_t>()[i] = static_cast<int32_t>(*value);
-      else t.as<int64_t>()[i] = *value;
+      if (v.type.dtype == DType::kInt32)
+        t.as<int32_t>()[i] = static_cast<int32_t>(*value);
+      else
+        t.as<int64_t>()[i] = *value;
     }
     place_constant(v, std::make_shared<const Tensor>(std::move(t)));
   }
@@ -131,10 +139,12 @@ class Planner {
   void link_step(const Node& node, size_t step) {
     const StepSharing& s = sharing_[step];
     if (s.kind == Sharing::kInPlace) {
-      links_[static_cast<size_t>(node.output(0)->id())] = {node.input(static_cast<size_t>(s.input)), nullptr, 0, true, step};
+      links_[static_cast<size_t>(node.output(0)->id())] = {node.input(static_cast<size_t>(s.input)), nullptr,
+                                                           0, true, step};
     } else if (s.kind == Sharing::kView) {
       for (size_t i = 0; i < node.outputs().size(); ++i)
-        if (node.output(i)) links_[static_cast<size_t>(node.output(i)->id())] = {node.input(0), &node, i, true, step};
+        if (node.output(i))
+          links_[static_cast<size_t>(node.output(i)->id())] = {node.input(0), &node, i, true, step};
     } else if (s.kind == Sharing::kIntoOutput) {
       for (size_t i = 0; i < (single_node(node)->is("Concat") ? node.inputs().size() : 1); ++i)
         links_[static_cast<size_t>(node.input(i)->id())] = {node.output(0), &node, i, false, step};
@@ -188,7 +198,8 @@ class Planner {
     return v;
   }
 
-  /// Graph outputs live in the caller's buffers where they own their storage; the rest of the arena is planned.
+  /// Graph outputs live in the caller's buffers where they own their storage; the rest of the arena is
+  /// planned.
   void assign_buffers() {
     std::vector<int> first(links_.size(), INT32_MAX), last(links_.size(), -1);
     int step = 0;
@@ -218,19 +229,22 @@ class Planner {
       if (at(v.get()).kind != Placement::Kind::kArena || root(v.get()) != v.get()) continue;
       if (output_of[static_cast<size_t>(v->id())] >= 0) continue;
       const TensorDesc& d = at(v.get()).desc;
-      lifetimes.push_back({static_cast<size_t>(d.size()) * dtype_size(d.dtype), first[static_cast<size_t>(v->id())],
-                           last[static_cast<size_t>(v->id())]});
+      lifetimes.push_back({static_cast<size_t>(d.size()) * dtype_size(d.dtype),
+                           first[static_cast<size_t>(v->id())], last[static_cast<size_t>(v->id())]});
       owners.push_back(v.get());
     }
     const OffsetPlan offsets = plan_offsets(lifetimes);
     std::vector<size_t> base(links_.size(), 0);
-    for (size_t i = 0; i < owners.size(); ++i) base[static_cast<size_t>(owners[i]->id())] = offsets.offsets[i];
+    for (size_t i = 0; i < owners.size(); ++i)
+      base[static_cast<size_t>(owners[i]->id())] = offsets.offsets[i];
     for (const auto& v : graph_.values()) {
       Placement& p = at(v.get());
       if (p.kind != Placement::Kind::kArena) continue;
       const auto r = static_cast<size_t>(root(v.get())->id());
-      if (output_of[r] >= 0) p.kind = Placement::Kind::kOutput, p.index = output_of[r];
-      else p.offset_bytes += base[r];
+      if (output_of[r] >= 0)
+        p.kind = Placement::Kind::kOutput, p.index = output_of[r];
+      else
+        p.offset_bytes += base[r];
     }
     plan_.arena_bytes = offsets.peak_bytes;
     plan_.live_bound_bytes = offsets.live_bound_bytes;
@@ -238,7 +252,7 @@ class Planner {
 
   const Graph& graph_;
   const Bindings& bindings_;
-  std::vector<StepSharing> sharing_;   // what still holds
+  std::vector<StepSharing> sharing_;  // what still holds
   bool broken_ = false;
   std::vector<Link> links_;
   std::vector<char> settled_;

@@ -15,8 +15,8 @@
 
 namespace wootz {
 
-/// What the planner decided for one step (a node of the final graph). Decisions are taken at build and stored in the
-/// engine, so that every shape is laid out alike.
+/// What the planner decided for one step (a node of the final graph). Decisions are taken at build and stored
+/// in the engine, so that every shape is laid out alike.
 enum class Sharing : uint8_t {
   kNone,        // the step writes its own buffers
   kView,        // the outputs are views of input 0: nothing to run
@@ -29,11 +29,13 @@ struct StepSharing {
 };
 
 /// Whether the step has nothing to compute.
-inline bool runs_nothing(const StepSharing& s) { return s.kind == Sharing::kView || s.kind == Sharing::kIntoOutput; }
+inline bool runs_nothing(const StepSharing& s) {
+  return s.kind == Sharing::kView || s.kind == Sharing::kIntoOutput;
+}
 
 struct Placement {
   enum class Kind : uint8_t {
-    kAbsent,    // not needed at run time
+    kAbsent,  // not needed at run time
     kArena,
     kInput,     // the caller's buffer of graph input `index`
     kOutput,    // the caller's buffer of graph output `index`
@@ -42,14 +44,14 @@ struct Placement {
   };
   Kind kind = Kind::kAbsent;
   int index = 0;
-  size_t offset_bytes = 0;             // of the first element in its buffer
-  TensorDesc desc;                     // dtype, dims, strides; constant where kConstant
+  size_t offset_bytes = 0;  // of the first element in its buffer
+  TensorDesc desc;          // dtype, dims, strides; constant where kConstant
 };
 
 struct ShapePlan {
-  std::vector<Placement> values;       // by Value::id()
-  std::vector<char> interpreted;       // by step: run through references on data
-  std::vector<StepSharing> sharing;    // by step: the decisions that hold at these shapes
+  std::vector<Placement> values;     // by Value::id()
+  std::vector<char> interpreted;     // by step: run through references on data
+  std::vector<StepSharing> sharing;  // by step: the decisions that hold at these shapes
   size_t arena_bytes = 0;
   size_t live_bound_bytes = 0;
 };
@@ -64,11 +66,13 @@ ShapePlan plan_shapes(const Graph& graph, const Bindings& bindings, std::span<co
 ShapePlan plan_strides(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing);
 
 /// Whether a step can be computed by a proper kernel (not the reference) with these operands.
-using ServesStep = std::function<bool(const Node&, std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs)>;
+using ServesStep =
+    std::function<bool(const Node&, std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs)>;
 
-/// Chooses views, pieces of concats and in-place results at the bound shapes, as far as the kernels around them take the
-/// resulting strides.
-std::vector<StepSharing> choose_sharing(const Graph& graph, const Bindings& bindings, const ServesStep& serves);
+/// Chooses views, pieces of concats and in-place results at the bound shapes, as far as the kernels around
+/// them take the resulting strides.
+std::vector<StepSharing> choose_sharing(const Graph& graph, const Bindings& bindings,
+                                        const ServesStep& serves);
 
 /// The problem of a step at the planned shapes.
 Problem problem_of(const Node& node, const ShapePlan& plan, int threads);

@@ -8,15 +8,20 @@
 namespace wootz {
 namespace {
 
-/// Takes one decision after the other; each is kept only while every kernel around it still serves its operands.
+/// Takes one decision after the other; each is kept only while every kernel around it still serves its
+/// operands.
 class Chooser {
  public:
   Chooser(const Graph& graph, const Bindings& bindings, const ServesStep& serves)
-      : graph_(graph), bindings_(bindings), serves_(serves), sharing_(graph.node_count()),
+      : graph_(graph),
+        bindings_(bindings),
+        serves_(serves),
+        sharing_(graph.node_count()),
         linked_(value_id_count(graph), 0) {
     plan_ = plan_strides(graph_, bindings_, sharing_);
     int step = 0;
-    for (const auto& node : graph_.nodes()) steps_.push_back(node.get()), step_of_.emplace_back(node.get(), step++);
+    for (const auto& node : graph_.nodes())
+      steps_.push_back(node.get()), step_of_.emplace_back(node.get(), step++);
     std::sort(step_of_.begin(), step_of_.end());
   }
 
@@ -35,7 +40,8 @@ class Chooser {
   const Placement& at(const Value* v) const { return plan_.values[static_cast<size_t>(v->id())]; }
   bool is_linked(const Value* v) const { return linked_[static_cast<size_t>(v->id())] != 0; }
   size_t step_of(const Node* node) const {
-    return static_cast<size_t>(std::lower_bound(step_of_.begin(), step_of_.end(), std::pair(node, 0))->second);
+    return static_cast<size_t>(
+        std::lower_bound(step_of_.begin(), step_of_.end(), std::pair(node, 0))->second);
   }
 
   /// Keeps the decision if all steps that touch the changed values still have a kernel.
@@ -55,7 +61,8 @@ class Chooser {
       const size_t s = step_of(node);
       if (plan_.interpreted[s] || runs_nothing(sharing_[s])) continue;
       const Problem now = problem_of(*node, next, 1), before = problem_of(*node, plan_, 1);
-      if (!serves_(*node, now.inputs, now.outputs) && serves_(*node, before.inputs, before.outputs)) return revert(step);
+      if (!serves_(*node, now.inputs, now.outputs) && serves_(*node, before.inputs, before.outputs))
+        return revert(step);
     }
     plan_ = std::move(next);
     for (const Value* v : changed) linked_[static_cast<size_t>(v->id())] = 1;
@@ -68,7 +75,8 @@ class Chooser {
 
   /// Values that may be moved into another's storage: made by a step, alone in their storage, not handed out.
   bool may_move(const Value* v) const {
-    return v && v->producer() && !is_linked(v) && !graph_.is_output(v) && at(v).kind == Placement::Kind::kArena;
+    return v && v->producer() && !is_linked(v) && !graph_.is_output(v) &&
+           at(v).kind == Placement::Kind::kArena;
   }
 
   bool try_into_output(size_t step, const Node& inner) {
@@ -125,7 +133,8 @@ class Chooser {
     for (const Use& use : v->uses())
       if (use.node->graph() == &graph_) {
         const StepSharing& s = sharing_[step_of(use.node)];
-        if ((s.kind == Sharing::kView && use.index == 0) || (s.kind == Sharing::kInPlace && use.index == s.input))
+        if ((s.kind == Sharing::kView && use.index == 0) ||
+            (s.kind == Sharing::kInPlace && use.index == s.input))
           return true;
       }
     return false;
@@ -143,7 +152,8 @@ class Chooser {
 
 }  // namespace
 
-std::vector<StepSharing> choose_sharing(const Graph& graph, const Bindings& bindings, const ServesStep& serves) {
+std::vector<StepSharing> choose_sharing(const Graph& graph, const Bindings& bindings,
+                                        const ServesStep& serves) {
   return Chooser(graph, bindings, serves).run();
 }
 

@@ -52,19 +52,22 @@ void copy_innermost(char* to, const char* from, const Loop& loop, size_t bytes) 
 void copy_loops(char* to, const char* from, const Loop* loops, size_t n, size_t bytes) {
   if (n == 1) return copy_innermost(to, from, loops[0], bytes);
   for (int64_t i = 0; i < loops[0].count; ++i)
-    copy_loops(to + i * loops[0].to * int64_t(bytes), from + i * loops[0].from * int64_t(bytes), loops + 1, n - 1, bytes);
+    copy_loops(to + i * loops[0].to * int64_t(bytes), from + i * loops[0].from * int64_t(bytes), loops + 1,
+               n - 1, bytes);
 }
 
 }  // namespace
 
-void copy_strided(void* to, const Dims& to_strides, const void* from, const Dims& from_strides, const Dims& dims,
-                  size_t element_bytes) {
+void copy_strided(void* to, const Dims& to_strides, const void* from, const Dims& from_strides,
+                  const Dims& dims, size_t element_bytes) {
   if (element_count(dims) == 0) return;
   std::array<Loop, kMaxRank> loops;
   WOOTZ_ASSERT(dims.size() <= kMaxRank);
   const size_t n = merge_loops(dims, to_strides, from_strides, loops);
-  if (n == 0) std::memcpy(to, from, element_bytes);
-  else copy_loops(static_cast<char*>(to), static_cast<const char*>(from), loops.data(), n, element_bytes);
+  if (n == 0)
+    std::memcpy(to, from, element_bytes);
+  else
+    copy_loops(static_cast<char*>(to), static_cast<const char*>(from), loops.data(), n, element_bytes);
 }
 
 }  // namespace wootz

@@ -42,14 +42,15 @@ std::optional<View> view_slice(std::span<const TensorDesc> inputs) {
     const int64_t dim = in.dims[axis], step = steps[i];
     int64_t start = (*starts)[i] < 0 ? (*starts)[i] + dim : (*starts)[i];
     start = step > 0 ? std::clamp<int64_t>(start, 0, dim) : std::clamp<int64_t>(start, 0, dim - 1);
-    if (step < 0) return std::nullopt;   // kernels expect positive strides
+    if (step < 0) return std::nullopt;  // kernels expect positive strides
     view.offset += start * in.strides[axis];
     view.strides[axis] = in.strides[axis] * step;
   }
   return view;
 }
 
-std::optional<View> view_split(const Node& node, size_t index, std::span<const TensorDesc> inputs, const Dims& out_dims) {
+std::optional<View> view_split(const Node& node, size_t index, std::span<const TensorDesc> inputs,
+                               const Dims& out_dims) {
   const TensorDesc& in = inputs[0];
   const size_t axis = static_cast<size_t>(wrap_axis(node.attributes.get<int64_t>("axis", 0), in.dims.size()));
   int64_t start = 0;
@@ -127,7 +128,8 @@ std::optional<Dims> reshape_strides(const Dims& dims, const Dims& strides, const
   return result;
 }
 
-std::optional<View> view_of_input(const Node& node, size_t index, std::span<const TensorDesc> inputs, const Dims& out_dims) {
+std::optional<View> view_of_input(const Node& node, size_t index, std::span<const TensorDesc> inputs,
+                                  const Dims& out_dims) {
   if (inputs.empty()) return std::nullopt;
   const TensorDesc& in = inputs[0];
   if (is_reshape(node)) {
@@ -149,7 +151,8 @@ std::optional<View> view_of_output(const Node& node, size_t index, std::span<con
     return strides ? std::optional(View{0, *strides}) : std::nullopt;
   }
   if (!node.is("Concat")) return std::nullopt;
-  const size_t axis = static_cast<size_t>(wrap_axis(node.attributes.require<int64_t>("axis"), output.dims.size()));
+  const size_t axis =
+      static_cast<size_t>(wrap_axis(node.attributes.require<int64_t>("axis"), output.dims.size()));
   int64_t start = 0;
   for (size_t i = 0; i < index; ++i) start += inputs[i].dims[axis];
   return View{start * output.strides[axis], output.strides};

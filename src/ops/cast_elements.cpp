@@ -124,16 +124,11 @@ std::string text_from_real(T value) {
 
 std::string text_of(const Tensor& x, int64_t at) {
   switch (x.dtype()) {
-    case DType::kFloat32:
-      return text_from_real(x.as<float>()[at]);
-    case DType::kFloat64:
-      return text_from_real(x.as<double>()[at]);
-    case DType::kBool:
-      return x.as<bool>()[at] ? "True" : "False";
-    case DType::kUint64:
-      return std::to_string(x.as<uint64_t>()[at]);
-    default:
-      break;
+    case DType::kFloat32: return text_from_real(x.as<float>()[at]);
+    case DType::kFloat64: return text_from_real(x.as<double>()[at]);
+    case DType::kBool: return x.as<bool>()[at] ? "True" : "False";
+    case DType::kUint64: return std::to_string(x.as<uint64_t>()[at]);
+    default: break;
   }
   if (is_float(x.dtype())) {
     double value = 0;

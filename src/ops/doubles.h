@@ -13,16 +13,11 @@ namespace wootz {
 template <class F>
 decltype(auto) visit_float(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::kFloat32:
-      return f(float{});
-    case DType::kFloat64:
-      return f(double{});
-    case DType::kFloat16:
-      return f(Half{});
-    case DType::kBFloat16:
-      return f(BFloat16{});
-    default:
-      break;
+    case DType::kFloat32: return f(float{});
+    case DType::kFloat64: return f(double{});
+    case DType::kFloat16: return f(Half{});
+    case DType::kBFloat16: return f(BFloat16{});
+    default: break;
   }
   throw Error(ErrorKind::kUnsupported,
               "expected float16, bfloat16, float32 or float64, found " + std::string(dtype_name(dtype)));

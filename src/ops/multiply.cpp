@@ -33,18 +33,10 @@ void multiply_panel(const T* rows, int64_t m, int64_t k, const T* panel, int64_t
     for (int64_t j = 0; j < width; j += kColumns) {
       T* to = result + i * kPanelWidth + j;
       switch (std::min(kRows, m - i)) {
-        case 1:
-          tile<T, 1>(row, k, panel + j, to);
-          break;
-        case 2:
-          tile<T, 2>(row, k, panel + j, to);
-          break;
-        case 3:
-          tile<T, 3>(row, k, panel + j, to);
-          break;
-        default:
-          tile<T, 4>(row, k, panel + j, to);
-          break;
+        case 1: tile<T, 1>(row, k, panel + j, to); break;
+        case 2: tile<T, 2>(row, k, panel + j, to); break;
+        case 3: tile<T, 3>(row, k, panel + j, to); break;
+        default: tile<T, 4>(row, k, panel + j, to); break;
       }
     }
   }

@@ -53,28 +53,17 @@ void check_dims(const EvalContext& c, size_t i, const Dims& expected, const char
 double Activation::operator()(double x) const {
   if (clip > 0) x = std::clamp(x, -clip, clip);
   switch (kind) {
-    case Kind::kRelu:
-      return std::max(x, 0.0);
-    case Kind::kTanh:
-      return std::tanh(x);
-    case Kind::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Kind::kAffine:
-      return alpha * x + beta;
-    case Kind::kLeakyRelu:
-      return x >= 0 ? x : alpha * x;
-    case Kind::kThresholdedRelu:
-      return x >= alpha ? x : 0;
-    case Kind::kScaledTanh:
-      return alpha * std::tanh(beta * x);
-    case Kind::kHardSigmoid:
-      return std::min(std::max(alpha * x + beta, 0.0), 1.0);
-    case Kind::kElu:
-      return x >= 0 ? x : alpha * std::expm1(x);
-    case Kind::kSoftsign:
-      return x / (1 + std::fabs(x));
-    case Kind::kSoftplus:
-      return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
+    case Kind::kRelu: return std::max(x, 0.0);
+    case Kind::kTanh: return std::tanh(x);
+    case Kind::kSigmoid: return 1 / (1 + std::exp(-x));
+    case Kind::kAffine: return alpha * x + beta;
+    case Kind::kLeakyRelu: return x >= 0 ? x : alpha * x;
+    case Kind::kThresholdedRelu: return x >= alpha ? x : 0;
+    case Kind::kScaledTanh: return alpha * std::tanh(beta * x);
+    case Kind::kHardSigmoid: return std::min(std::max(alpha * x + beta, 0.0), 1.0);
+    case Kind::kElu: return x >= 0 ? x : alpha * std::expm1(x);
+    case Kind::kSoftsign: return x / (1 + std::fabs(x));
+    case Kind::kSoftplus: return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
   }
   return x;
 }

@@ -17,20 +17,13 @@ std::pair<const char*, const char*> parameter_names(ScalarOp op) {
     case ScalarOp::kElu:
     case ScalarOp::kCelu:
     case ScalarOp::kThresholdedRelu:
-    case ScalarOp::kSilu:
-      return {"alpha", nullptr};
-    case ScalarOp::kSelu:
-      return {"alpha", "gamma"};
-    case ScalarOp::kHardSigmoid:
-      return {"alpha", "beta"};
-    case ScalarOp::kShrink:
-      return {"lambd", "bias"};
-    case ScalarOp::kIsInf:
-      return {"detect_positive", "detect_negative"};
-    case ScalarOp::kMod:
-      return {"fmod", nullptr};
-    default:
-      return {nullptr, nullptr};
+    case ScalarOp::kSilu: return {"alpha", nullptr};
+    case ScalarOp::kSelu: return {"alpha", "gamma"};
+    case ScalarOp::kHardSigmoid: return {"alpha", "beta"};
+    case ScalarOp::kShrink: return {"lambd", "bias"};
+    case ScalarOp::kIsInf: return {"detect_positive", "detect_negative"};
+    case ScalarOp::kMod: return {"fmod", nullptr};
+    default: return {nullptr, nullptr};
   }
 }
 

@@ -22,128 +22,73 @@ double floor_mod(double a, double b) {
 double unary(const ScalarInstruction& f, double a) {
   const double alpha = f.alpha, beta = f.beta;
   switch (f.op) {
-    case ScalarOp::kNeg:
-      return -a;
-    case ScalarOp::kAbs:
-      return std::fabs(a);
-    case ScalarOp::kSign:
-      return std::isnan(a) ? a : (a > 0) - (a < 0);
-    case ScalarOp::kSqrt:
-      return std::sqrt(a);
-    case ScalarOp::kReciprocal:
-      return 1 / a;
-    case ScalarOp::kExp:
-      return std::exp(a);
-    case ScalarOp::kLog:
-      return std::log(a);
-    case ScalarOp::kSin:
-      return std::sin(a);
-    case ScalarOp::kCos:
-      return std::cos(a);
-    case ScalarOp::kTan:
-      return std::tan(a);
-    case ScalarOp::kAsin:
-      return std::asin(a);
-    case ScalarOp::kAcos:
-      return std::acos(a);
-    case ScalarOp::kAtan:
-      return std::atan(a);
-    case ScalarOp::kSinh:
-      return std::sinh(a);
-    case ScalarOp::kCosh:
-      return std::cosh(a);
-    case ScalarOp::kTanh:
-      return std::tanh(a);
-    case ScalarOp::kAsinh:
-      return std::asinh(a);
-    case ScalarOp::kAcosh:
-      return std::acosh(a);
-    case ScalarOp::kAtanh:
-      return std::atanh(a);
-    case ScalarOp::kErf:
-      return std::erf(a);
-    case ScalarOp::kFloor:
-      return std::floor(a);
-    case ScalarOp::kCeil:
-      return std::ceil(a);
-    case ScalarOp::kRound:
-      return std::nearbyint(a);
-    case ScalarOp::kSigmoid:
-      return sigmoid(a);
-    case ScalarOp::kSoftplus:
-      return softplus(a);
-    case ScalarOp::kSoftsign:
-      return a / (1 + std::fabs(a));
-    case ScalarOp::kRelu:
-      return a < 0 ? 0 : a;
-    case ScalarOp::kLeakyRelu:
-      return a < 0 ? alpha * a : a;
-    case ScalarOp::kElu:
-      return a < 0 ? alpha * std::expm1(a) : a;
-    case ScalarOp::kCelu:
-      return a < 0 ? alpha * std::expm1(a / alpha) : a;
-    case ScalarOp::kSelu:
-      return beta * (a > 0 ? a : alpha * std::expm1(a));
-    case ScalarOp::kThresholdedRelu:
-      return a > alpha ? a : 0;
-    case ScalarOp::kHardSigmoid:
-      return std::isnan(a) ? a : std::min(std::max(alpha * a + beta, 0.0), 1.0);
-    case ScalarOp::kHardSwish:
-      return a * std::min(std::max(a / 6 + 0.5, 0.0), 1.0);
-    case ScalarOp::kMish:
-      return a * std::tanh(softplus(a));
-    case ScalarOp::kSilu:
-      return a * sigmoid(alpha * a);
-    case ScalarOp::kGelu:
-      return 0.5 * a * std::erfc(-a / std::numbers::sqrt2);
+    case ScalarOp::kNeg: return -a;
+    case ScalarOp::kAbs: return std::fabs(a);
+    case ScalarOp::kSign: return std::isnan(a) ? a : (a > 0) - (a < 0);
+    case ScalarOp::kSqrt: return std::sqrt(a);
+    case ScalarOp::kReciprocal: return 1 / a;
+    case ScalarOp::kExp: return std::exp(a);
+    case ScalarOp::kLog: return std::log(a);
+    case ScalarOp::kSin: return std::sin(a);
+    case ScalarOp::kCos: return std::cos(a);
+    case ScalarOp::kTan: return std::tan(a);
+    case ScalarOp::kAsin: return std::asin(a);
+    case ScalarOp::kAcos: return std::acos(a);
+    case ScalarOp::kAtan: return std::atan(a);
+    case ScalarOp::kSinh: return std::sinh(a);
+    case ScalarOp::kCosh: return std::cosh(a);
+    case ScalarOp::kTanh: return std::tanh(a);
+    case ScalarOp::kAsinh: return std::asinh(a);
+    case ScalarOp::kAcosh: return std::acosh(a);
+    case ScalarOp::kAtanh: return std::atanh(a);
+    case ScalarOp::kErf: return std::erf(a);
+    case ScalarOp::kFloor: return std::floor(a);
+    case ScalarOp::kCeil: return std::ceil(a);
+    case ScalarOp::kRound: return std::nearbyint(a);
+    case ScalarOp::kSigmoid: return sigmoid(a);
+    case ScalarOp::kSoftplus: return softplus(a);
+    case ScalarOp::kSoftsign: return a / (1 + std::fabs(a));
+    case ScalarOp::kRelu: return a < 0 ? 0 : a;
+    case ScalarOp::kLeakyRelu: return a < 0 ? alpha * a : a;
+    case ScalarOp::kElu: return a < 0 ? alpha * std::expm1(a) : a;
+    case ScalarOp::kCelu: return a < 0 ? alpha * std::expm1(a / alpha) : a;
+    case ScalarOp::kSelu: return beta * (a > 0 ? a : alpha * std::expm1(a));
+    case ScalarOp::kThresholdedRelu: return a > alpha ? a : 0;
+    case ScalarOp::kHardSigmoid: return std::isnan(a) ? a : std::min(std::max(alpha * a + beta, 0.0), 1.0);
+    case ScalarOp::kHardSwish: return a * std::min(std::max(a / 6 + 0.5, 0.0), 1.0);
+    case ScalarOp::kMish: return a * std::tanh(softplus(a));
+    case ScalarOp::kSilu: return a * sigmoid(alpha * a);
+    case ScalarOp::kGelu: return 0.5 * a * std::erfc(-a / std::numbers::sqrt2);
     case ScalarOp::kGeluTanh:
       return 0.5 * a * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (a + 0.044715 * a * a * a)));
-    case ScalarOp::kShrink:
-      return a < -alpha ? a + beta : a > alpha ? a - beta : 0;
-    default:
-      return a;
+    case ScalarOp::kShrink: return a < -alpha ? a + beta : a > alpha ? a - beta : 0;
+    default: return a;
   }
 }
 
 double binary(const ScalarInstruction& f, double a, double b) {
   switch (f.op) {
-    case ScalarOp::kAdd:
-      return a + b;
-    case ScalarOp::kSub:
-      return a - b;
-    case ScalarOp::kMul:
-      return a * b;
-    case ScalarOp::kDiv:
-      return a / b;
-    case ScalarOp::kPow:
-      return std::pow(a, b);
-    case ScalarOp::kMod:
-      return f.alpha != 0 ? std::fmod(a, b) : floor_mod(a, b);
-    case ScalarOp::kMin:
-      return std::isnan(a) || a < b ? a : b;
-    case ScalarOp::kMax:
-      return std::isnan(a) || a > b ? a : b;
-    case ScalarOp::kPrelu:
-      return a < 0 ? a * b : a;
-    default:
-      return a;
+    case ScalarOp::kAdd: return a + b;
+    case ScalarOp::kSub: return a - b;
+    case ScalarOp::kMul: return a * b;
+    case ScalarOp::kDiv: return a / b;
+    case ScalarOp::kPow: return std::pow(a, b);
+    case ScalarOp::kMod: return f.alpha != 0 ? std::fmod(a, b) : floor_mod(a, b);
+    case ScalarOp::kMin: return std::isnan(a) || a < b ? a : b;
+    case ScalarOp::kMax: return std::isnan(a) || a > b ? a : b;
+    case ScalarOp::kPrelu: return a < 0 ? a * b : a;
+    default: return a;
   }
 }
 
 bool compare(ScalarOp op, auto a, auto b) {
   switch (op) {
-    case ScalarOp::kEqual:
-      return a == b;
-    case ScalarOp::kLess:
-      return a < b;
-    case ScalarOp::kLessOrEqual:
-      return a <= b;
-    case ScalarOp::kGreater:
-      return a > b;
-    case ScalarOp::kGreaterOrEqual:
-      return a >= b;
-    default:
-      return false;
+    case ScalarOp::kEqual: return a == b;
+    case ScalarOp::kLess: return a < b;
+    case ScalarOp::kLessOrEqual: return a <= b;
+    case ScalarOp::kGreater: return a > b;
+    case ScalarOp::kGreaterOrEqual: return a >= b;
+    default: return false;
   }
 }
 
@@ -153,12 +98,9 @@ T integer(const ScalarInstruction& f, T a, T b) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   const bool is_signed = std::is_signed_v<T>;
   switch (f.op) {
-    case ScalarOp::kAdd:
-      return static_cast<T>(x + y);
-    case ScalarOp::kSub:
-      return static_cast<T>(x - y);
-    case ScalarOp::kMul:
-      return static_cast<T>(x * y);
+    case ScalarOp::kAdd: return static_cast<T>(x + y);
+    case ScalarOp::kSub: return static_cast<T>(x - y);
+    case ScalarOp::kMul: return static_cast<T>(x * y);
     case ScalarOp::kDiv:
       return b == 0 ? 0 : is_signed && b == T(-1) ? static_cast<T>(0 - x) : static_cast<T>(a / b);
     case ScalarOp::kMod: {
@@ -173,34 +115,20 @@ T integer(const ScalarInstruction& f, T a, T b) {
         if (e & 1) result *= base;
       return static_cast<T>(result);
     }
-    case ScalarOp::kMin:
-      return a < b ? a : b;
-    case ScalarOp::kMax:
-      return a > b ? a : b;
-    case ScalarOp::kNeg:
-      return static_cast<T>(0 - x);
-    case ScalarOp::kAbs:
-      return a < 0 ? static_cast<T>(0 - x) : a;
-    case ScalarOp::kSign:
-      return static_cast<T>((a > 0) - (a < 0));
-    case ScalarOp::kRelu:
-      return a < 0 ? 0 : a;
-    case ScalarOp::kPrelu:
-      return a < 0 ? static_cast<T>(x * y) : a;
-    case ScalarOp::kBitAnd:
-      return a & b;
-    case ScalarOp::kBitOr:
-      return a | b;
-    case ScalarOp::kBitXor:
-      return a ^ b;
-    case ScalarOp::kBitNot:
-      return ~a;
-    case ScalarOp::kShiftLeft:
-      return y > 63 ? 0 : static_cast<T>(x << y);
-    case ScalarOp::kShiftRight:
-      return y > 63 ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> y);
-    default:
-      return a;
+    case ScalarOp::kMin: return a < b ? a : b;
+    case ScalarOp::kMax: return a > b ? a : b;
+    case ScalarOp::kNeg: return static_cast<T>(0 - x);
+    case ScalarOp::kAbs: return a < 0 ? static_cast<T>(0 - x) : a;
+    case ScalarOp::kSign: return static_cast<T>((a > 0) - (a < 0));
+    case ScalarOp::kRelu: return a < 0 ? 0 : a;
+    case ScalarOp::kPrelu: return a < 0 ? static_cast<T>(x * y) : a;
+    case ScalarOp::kBitAnd: return a & b;
+    case ScalarOp::kBitOr: return a | b;
+    case ScalarOp::kBitXor: return a ^ b;
+    case ScalarOp::kBitNot: return ~a;
+    case ScalarOp::kShiftLeft: return y > 63 ? 0 : static_cast<T>(x << y);
+    case ScalarOp::kShiftRight: return y > 63 ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> y);
+    default: return a;
   }
 }
 
@@ -246,28 +174,17 @@ class Interpreter {
     const ScalarValue& a = at(f.a);
     const ScalarValue b = f.b >= 0 ? at(f.b) : ScalarValue{f.alpha, static_cast<int64_t>(f.alpha)};
     switch (f.op) {
-      case ScalarOp::kCopy:
-        return a;
-      case ScalarOp::kCast:
-        return cast(f.dtype, from, a);
-      case ScalarOp::kWhere:
-        return a.integer ? at(f.b) : at(f.c);
-      case ScalarOp::kAnd:
-        return {0, a.integer & b.integer};
-      case ScalarOp::kOr:
-        return {0, a.integer | b.integer};
-      case ScalarOp::kXor:
-        return {0, a.integer ^ b.integer};
-      case ScalarOp::kNot:
-        return {0, !a.integer};
-      case ScalarOp::kIsNaN:
-        return {0, std::isnan(a.real)};
-      case ScalarOp::kIsInf:
-        return {0, std::isinf(a.real) && (a.real > 0 ? f.alpha : f.beta) != 0};
-      case ScalarOp::kClip:
-        return clip(f, a);
-      default:
-        break;
+      case ScalarOp::kCopy: return a;
+      case ScalarOp::kCast: return cast(f.dtype, from, a);
+      case ScalarOp::kWhere: return a.integer ? at(f.b) : at(f.c);
+      case ScalarOp::kAnd: return {0, a.integer & b.integer};
+      case ScalarOp::kOr: return {0, a.integer | b.integer};
+      case ScalarOp::kXor: return {0, a.integer ^ b.integer};
+      case ScalarOp::kNot: return {0, !a.integer};
+      case ScalarOp::kIsNaN: return {0, std::isnan(a.real)};
+      case ScalarOp::kIsInf: return {0, std::isinf(a.real) && (a.real > 0 ? f.alpha : f.beta) != 0};
+      case ScalarOp::kClip: return clip(f, a);
+      default: break;
     }
     if (f.op >= ScalarOp::kEqual && f.op <= ScalarOp::kGreaterOrEqual) {
       if (is_float(from)) return {0, compare(f.op, a.real, b.real)};

@@ -11,10 +11,12 @@ namespace {
 /// Pads per axis as [begins, ends] over all axes; nothing where they are unknown, not zeros, or negative.
 std::optional<std::vector<int64_t>> zero_pads(const Node& pad) {
   const Value* x = pad.input(0);
-  if (pad.attributes.get<std::string>("mode", "constant") != "constant" || !x->type.has_rank()) return std::nullopt;
+  if (pad.attributes.get<std::string>("mode", "constant") != "constant" || !x->type.has_rank())
+    return std::nullopt;
   if (pad.input(2) && !is_number(pad.input(2), 0)) return std::nullopt;
   const auto listed = known_ints(pad.input(1));
-  if (!listed || std::any_of(listed->begin(), listed->end(), [](int64_t p) { return p < 0; })) return std::nullopt;
+  if (!listed || std::any_of(listed->begin(), listed->end(), [](int64_t p) { return p < 0; }))
+    return std::nullopt;
   const auto rank = static_cast<size_t>(x->type.rank());
   if (!pad.input(3)) return listed->size() == 2 * rank ? listed : std::nullopt;
   const auto axes = known_ints(pad.input(3));

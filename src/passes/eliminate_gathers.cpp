@@ -17,8 +17,10 @@ std::optional<Running> running_constant(const Tensor& t) {
   if (!is_integer(t.dtype()) || t.size() < 2) return std::nullopt;
   Running running{0, Dim(t.size())};
   for (size_t i = 0; i < t.dims().size(); ++i)
-    if (t.dims()[i] == t.size()) running.axis = i;
-    else if (t.dims()[i] != 1) return std::nullopt;
+    if (t.dims()[i] == t.size())
+      running.axis = i;
+    else if (t.dims()[i] != 1)
+      return std::nullopt;
   int64_t expected = 0;
   for (int64_t index : t.to_int64s())
     if (index != expected++) return std::nullopt;
@@ -31,7 +33,8 @@ std::optional<Running> running_index(const Value* v, int depth = 0) {
   if (!n || depth > 8 || !v->type.has_rank()) return std::nullopt;
   if (n->is("Range")) {
     const auto limit = known_dims(n->input(1));
-    if (!limit || limit->size() != 1 || !is_number(n->input(0), 0) || !is_number(n->input(2), 1)) return std::nullopt;
+    if (!limit || limit->size() != 1 || !is_number(n->input(0), 0) || !is_number(n->input(2), 1))
+      return std::nullopt;
     return Running{0, v->graph()->symbols().resolve((*limit)[0])};
   }
   std::optional<Running> inner = running_index(n->input(0), depth + 1);
@@ -56,7 +59,8 @@ std::optional<Patch> gather_all(const Match& m, PassContext&) {
   const Shape& shape = *out->type.shape;
   const auto parts = static_cast<int64_t>(indices.inputs().size());
   const int64_t axis = indices.attributes.get<int64_t>("axis", -1);
-  if (!has_rank(data, parts) || (axis != -1 && axis != static_cast<int64_t>(shape.size()))) return std::nullopt;
+  if (!has_rank(data, parts) || (axis != -1 && axis != static_cast<int64_t>(shape.size())))
+    return std::nullopt;
   const SymbolTable& symbols = out->graph()->symbols();
   // Each index runs along an axis of its own, in the data's order; the other axes of the result have size 1.
   std::vector<char> runs(shape.size(), 0);

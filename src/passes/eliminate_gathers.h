@@ -4,7 +4,8 @@
 
 namespace wootz {
 
-/// A GatherND by the running indices of every axis, as exporters write masks, is the data itself under another shape.
+/// A GatherND by the running indices of every axis, as exporters write masks, is the data itself under
+/// another shape.
 Pass eliminate_gathers();
 
 }  // namespace wootz

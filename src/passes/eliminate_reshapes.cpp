@@ -20,7 +20,9 @@ std::optional<Patch> reshape_to_result(const Match& m, Value* x) {
   return patch;
 }
 
-std::optional<Patch> canonical_reshape(const Match& m, PassContext&) { return reshape_to_result(m, m.value("x")); }
+std::optional<Patch> canonical_reshape(const Match& m, PassContext&) {
+  return reshape_to_result(m, m.value("x"));
+}
 
 /// -1, 0 and computed shapes give way to the sizes themselves.
 std::optional<Patch> known_shape(const Match& m, PassContext&) {
@@ -33,7 +35,9 @@ std::optional<Patch> known_shape(const Match& m, PassContext&) {
   return reshape_to_result(m, m.value("x"));
 }
 
-std::optional<Patch> merge_reshapes(const Match& m, PassContext&) { return reshape_to_result(m, m.value("x")); }
+std::optional<Patch> merge_reshapes(const Match& m, PassContext&) {
+  return reshape_to_result(m, m.value("x"));
+}
 
 std::optional<Patch> drop_reshape(const Match& m, PassContext&) {
   if (!same_shape(m.value("x"), m.root->output(0))) return std::nullopt;
@@ -44,7 +48,8 @@ std::optional<Patch> drop_reshape(const Match& m, PassContext&) {
 
 bool is_elementwise(const Node& node) {
   const OpDef* def = OpRegistry::global().find(node);
-  return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) && node.op != "Clip";
+  return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) &&
+         node.op != "Clip";
 }
 
 /// How many trailing dims the reshape keeps.
@@ -68,17 +73,21 @@ std::optional<Tensor> constant_before(const Value& constant, const Value& x, con
   const size_t lead = map->size() - t.dims().size();
   for (size_t i = 0; i < t.dims().size(); ++i) {
     const int from = (*map)[lead + i];
-    if (from >= 0) dims[size_t(from)] = t.dims()[i];
-    else if (t.dims()[i] != 1) return std::nullopt;
+    if (from >= 0)
+      dims[size_t(from)] = t.dims()[i];
+    else if (t.dims()[i] != 1)
+      return std::nullopt;
   }
   return t.reshaped(dims);
 }
 
 bool is_contraction_or_tail(const Node* node) {
-  return node && (is_elementwise(*node) || node->is("Conv") || node->is("ConvTranspose") || node->is("MatMul") || node->is("Gemm"));
+  return node && (is_elementwise(*node) || node->is("Conv") || node->is("ConvTranspose") ||
+                  node->is("MatMul") || node->is("Gemm"));
 }
 
-/// f(reshape(x), y) => reshape(f(x, reshape(y))) where x comes from a contraction or its tail, so that f joins it.
+/// f(reshape(x), y) => reshape(f(x, reshape(y))) where x comes from a contraction or its tail, so that f
+/// joins it.
 std::optional<Patch> sink(Node& node) {
   if (!is_elementwise(node)) return std::nullopt;
   const Node* behind = nullptr;
@@ -102,7 +111,8 @@ std::optional<Patch> sink(Node& node) {
       if (!c) return std::nullopt;
       inputs.push_back(patch.constant(std::move(*c)));
     } else {
-      const auto y = same_shape(v, node.output(0)) ? reshape(patch, v, *x->type.shape, symbols) : std::nullopt;
+      const auto y =
+          same_shape(v, node.output(0)) ? reshape(patch, v, *x->type.shape, symbols) : std::nullopt;
       if (!y) return std::nullopt;
       inputs.push_back(*y);
     }
@@ -120,7 +130,8 @@ bool sink_all(Graph& graph, PassContext& context) {
     Node& node = **it++;
     for (Graph* inner : node.subgraphs()) changed |= sink_all(*inner, context);
     if (context.exhausted() || !is_live(node)) continue;
-    if (std::optional<Patch> patch = sink(node)) changed |= apply_patch(*patch, node, "f(reshape(x)) => reshape(f(x))", context);
+    if (std::optional<Patch> patch = sink(node))
+      changed |= apply_patch(*patch, node, "f(reshape(x)) => reshape(f(x))", context);
   }
   return changed;
 }
@@ -129,7 +140,9 @@ bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"reshape(x) => x of that shape", {"Reshape(x, s)"}, drop_reshape},
       {"reshape(reshape(x)) => reshape(x)", {"Reshape(Reshape(x, s), t)"}, merge_reshapes, true},
-      {"squeeze, unsqueeze, flatten => reshape", {"Squeeze(x, ..)", "Unsqueeze(x, a)", "Flatten(x)"}, canonical_reshape},
+      {"squeeze, unsqueeze, flatten => reshape",
+       {"Squeeze(x, ..)", "Unsqueeze(x, a)", "Flatten(x)"},
+       canonical_reshape},
       {"reshape to -1 or 0 => reshape to the sizes", {"Reshape(x, s)"}, known_shape},
   });
   bool changed = rules.apply(graph, context);
@@ -143,7 +156,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass eliminate_reshapes() {
-  return {"eliminate_reshapes", "Squeeze, Unsqueeze and Flatten become Reshape; chains of reshapes become one or none.", run};
+  return {"eliminate_reshapes",
+          "Squeeze, Unsqueeze and Flatten become Reshape; chains of reshapes become one or none.", run};
 }
 
 }  // namespace wootz

@@ -4,8 +4,8 @@
 
 namespace wootz {
 
-/// Squeeze, Unsqueeze and Flatten become Reshape to a known shape; Reshape of Reshape is one; Reshape to the same shape
-/// vanishes.
+/// Squeeze, Unsqueeze and Flatten become Reshape to a known shape; Reshape of Reshape is one; Reshape to the
+/// same shape vanishes.
 Pass eliminate_reshapes();
 
 }  // namespace wootz

@@ -57,7 +57,7 @@ std::optional<Patch> merge_transposes(const Match& m, PassContext&) {
   if (is_identity(both)) {
     patch.replace(m.root->output(0), m.value("x"));
   } else {
-    if (!is_read_once(inner.output(0))) return std::nullopt;   // both would be computed
+    if (!is_read_once(inner.output(0))) return std::nullopt;  // both would be computed
     patch.replace(m.root->output(0), transpose(patch, m.value("x"), both));
   }
   return patch;
@@ -87,16 +87,16 @@ std::optional<Patch> unmerge_batch(const Match& m, PassContext&) {
   if (!perm || *perm != Ints{0, 2, 1} || !has_rank(x, 4) || !has_rank(out, 4)) return std::nullopt;
   const SymbolTable& symbols = x->graph()->symbols();
   const Shape &a = *x->type.shape, &b = *out->type.shape, &c = *merged->type.shape;
-  const bool same = symbols.equal(a[0], b[0]) && symbols.equal(a[1], b[1]) && symbols.equal(a[2], b[3]) && symbols.equal(a[3], b[2]) &&
-                    symbols.equal(a[2], c[1]) && symbols.equal(a[3], c[2]);
+  const bool same = symbols.equal(a[0], b[0]) && symbols.equal(a[1], b[1]) && symbols.equal(a[2], b[3]) &&
+                    symbols.equal(a[3], b[2]) && symbols.equal(a[2], c[1]) && symbols.equal(a[3], c[2]);
   if (!same) return std::nullopt;
   Patch patch;
   patch.replace(out, transpose(patch, x, {0, 1, 3, 2}));
   return patch;
 }
 
-/// transpose(reshape(transpose(x))) where the outer one swaps the last two axes and the reshape splits the first: the
-/// swap moves in front of the reshape, to the inner transpose.
+/// transpose(reshape(transpose(x))) where the outer one swaps the last two axes and the reshape splits the
+/// first: the swap moves in front of the reshape, to the inner transpose.
 std::optional<Patch> swap_before_split(const Match& m, PassContext&) {
   const Value *x = m.node("inner")->output(0), *split = m.node("split")->output(0);
   const auto perm = perm_of(*m.root);
@@ -135,8 +135,9 @@ std::optional<Tensor> constant_before(const Value& constant, const Ints& perm) {
   return evaluate_node(*node, {&input, 1})[0].tensor;
 }
 
-/// Whether what reads `value` undoes a transpose by `perm`: an inverse transpose, directly or behind pointwise nodes whose
-/// other operands are constants, or a pointwise node with another operand transposed alike.
+/// Whether what reads `value` undoes a transpose by `perm`: an inverse transpose, directly or behind
+/// pointwise nodes whose other operands are constants, or a pointwise node with another operand transposed
+/// alike.
 bool leads_to_inverse(const Value* value, const Ints& perm) {
   for (int i = 0; i < kMaxLookahead; ++i) {
     if (value->graph()->is_output(value) || value->uses().empty()) return false;
@@ -147,7 +148,9 @@ bool leads_to_inverse(const Value* value, const Ints& perm) {
     if (all_inverse) return true;
     if (value->uses().size() != 1) return false;
     const Node& reader = *value->uses()[0].node;
-    if (reader.graph() != value->graph() || !is_elementwise(reader) || !has_rank(reader.output(0), int64_t(perm.size()))) return false;
+    if (reader.graph() != value->graph() || !is_elementwise(reader) ||
+        !has_rank(reader.output(0), int64_t(perm.size())))
+      return false;
     for (const Value* other : reader.inputs()) {
       if (!other || other == value || other->is_constant()) continue;
       const Node* t = produced_by(other, "Transpose");
@@ -163,20 +166,21 @@ bool follows_matmul(const Node* node, int depth = 0) {
   if (!node || depth > kMaxLookahead) return false;
   if (node->is("MatMul")) return true;
   if (!is_elementwise(*node)) return false;
-  return std::any_of(node->inputs().begin(), node->inputs().end(),
-                     [&](const Value* v) { return v && v->producer() && is_read_once(v) && follows_matmul(v->producer(), depth + 1); });
+  return std::any_of(node->inputs().begin(), node->inputs().end(), [&](const Value* v) {
+    return v && v->producer() && is_read_once(v) && follows_matmul(v->producer(), depth + 1);
+  });
 }
 
-/// f(transpose(x), y) => transpose(f(x, inverse transpose(y))) for a transpose that moves channels first behind a matrix
-/// product: f joins the product, and in channels-last layout both transposes move nothing.
+/// f(transpose(x), y) => transpose(f(x, inverse transpose(y))) for a transpose that moves channels first
+/// behind a matrix product: f joins the product, and in channels-last layout both transposes move nothing.
 std::optional<Patch> sink_behind_matmul(Node& node) {
   if (!is_elementwise(node)) return std::nullopt;
   const Node* t = nullptr;
   for (const Value* v : node.inputs()) {
     const Node* p = v && is_read_once(v) ? produced_by(v, "Transpose") : nullptr;
     const Node* before = p ? p->input(0)->producer() : nullptr;
-    if (!t && before && perm_of(*p) == Ints{0, 3, 1, 2} && is_read_once(p->input(0)) && same_shape(v, node.output(0)) &&
-        follows_matmul(before))
+    if (!t && before && perm_of(*p) == Ints{0, 3, 1, 2} && is_read_once(p->input(0)) &&
+        same_shape(v, node.output(0)) && follows_matmul(before))
       t = p;
   }
   if (!t) return std::nullopt;
@@ -212,7 +216,8 @@ std::optional<Patch> sink(Node& node) {
     if (v->is_constant()) continue;
     const Node* t = produced_by(v, "Transpose");
     const auto p = t ? perm_of(*t) : std::nullopt;
-    const bool only_here = std::all_of(v->uses().begin(), v->uses().end(), [&](const Use& u) { return u.node == &node; });
+    const bool only_here =
+        std::all_of(v->uses().begin(), v->uses().end(), [&](const Use& u) { return u.node == &node; });
     if (!p || !only_here || v->graph()->is_output(v) || (perm && *perm != *p)) return std::nullopt;
     perm = p;
     transposed.insert(v);
@@ -252,8 +257,13 @@ bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"transpose(x, identity) => x", {"Transpose(x)"}, drop_transpose},
       {"transpose(transpose(x)) => transpose(x)", {"Transpose(inner:Transpose(x))"}, merge_transposes, true},
-      {"transpose under a merged batch => transpose", {"Reshape(inner:Transpose(Reshape(x, s)), t)"}, unmerge_batch, true},
-      {"swap behind a split batch => swap before it", {"Transpose(split:Reshape(inner:Transpose(x), s))"}, swap_before_split},
+      {"transpose under a merged batch => transpose",
+       {"Reshape(inner:Transpose(Reshape(x, s)), t)"},
+       unmerge_batch,
+       true},
+      {"swap behind a split batch => swap before it",
+       {"Transpose(split:Reshape(inner:Transpose(x), s))"},
+       swap_before_split},
       {"transpose of axes of size 1 => reshape", {"Transpose(x)"}, transpose_to_reshape},
   });
   bool changed = rules.apply(graph, context);
@@ -267,7 +277,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass eliminate_transposes() {
-  return {"eliminate_transposes", "Transposes merge, cancel across pointwise operators and become reshapes where they can.", run};
+  return {"eliminate_transposes",
+          "Transposes merge, cancel across pointwise operators and become reshapes where they can.", run};
 }
 
 }  // namespace wootz

@@ -4,7 +4,8 @@
 
 namespace wootz {
 
-/// Transposes merge, cancel across pointwise operators, and become reshapes where they move axes of size 1 only.
+/// Transposes merge, cancel across pointwise operators, and become reshapes where they move axes of size 1
+/// only.
 Pass eliminate_transposes();
 
 }  // namespace wootz

@@ -17,10 +17,12 @@ struct Equation {
 std::optional<Equation> parse(std::string text) {
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   const size_t comma = text.find(','), arrow = text.find("->");
-  if (comma == std::string::npos || arrow == std::string::npos || text.find('.') != std::string::npos) return std::nullopt;
+  if (comma == std::string::npos || arrow == std::string::npos || text.find('.') != std::string::npos)
+    return std::nullopt;
   Equation e{text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
   for (const std::string* s : {&e.a, &e.b, &e.out})
-    if (s->find(',') != std::string::npos || std::set<char>(s->begin(), s->end()).size() != s->size()) return std::nullopt;
+    if (s->find(',') != std::string::npos || std::set<char>(s->begin(), s->end()).size() != s->size())
+      return std::nullopt;
   return e;
 }
 
@@ -34,17 +36,24 @@ struct Roles {
 std::optional<Roles> roles_of(const Equation& e) {
   Roles r;
   for (char c : e.out) {
-    if (has(e.a, c) && has(e.b, c)) r.batch += c;
-    else if (!has(e.a, c) && !has(e.b, c)) return std::nullopt;
+    if (has(e.a, c) && has(e.b, c))
+      r.batch += c;
+    else if (!has(e.a, c) && !has(e.b, c))
+      return std::nullopt;
   }
   for (char c : e.a) {
-    if (has(e.out, c)) r.left += has(e.b, c) ? "" : std::string(1, c);
-    else if (has(e.b, c)) r.inner += c;
-    else return std::nullopt;   // summed alone
+    if (has(e.out, c))
+      r.left += has(e.b, c) ? "" : std::string(1, c);
+    else if (has(e.b, c))
+      r.inner += c;
+    else
+      return std::nullopt;  // summed alone
   }
   for (char c : e.b) {
-    if (has(e.out, c)) r.right += has(e.a, c) ? "" : std::string(1, c);
-    else if (!has(e.a, c)) return std::nullopt;
+    if (has(e.out, c))
+      r.right += has(e.a, c) ? "" : std::string(1, c);
+    else if (!has(e.a, c))
+      return std::nullopt;
   }
   if (r.inner.size() != 1 || r.left.size() > 1 || r.right.size() > 1) return std::nullopt;
   return r;

@@ -9,15 +9,16 @@
 namespace wootz {
 namespace {
 
-/// Weights of a contraction with constant weights: where output channels lie in the weights and in the result.
+/// Weights of a contraction with constant weights: where output channels lie in the weights and in the
+/// result.
 struct Weights {
   const Node* node = nullptr;
   const Tensor* weight = nullptr;
-  const Value* bias = nullptr;     // constant, or null
+  const Value* bias = nullptr;  // constant, or null
   int64_t channels = 0;
-  int64_t rank = 0, axis = 0;      // of the result; its channel axis
-  int64_t weight_axis = 0;         // axis of output channels in the weights (ConvTranspose: per group)
-  int64_t groups = 1;              // ConvTranspose only
+  int64_t rank = 0, axis = 0;  // of the result; its channel axis
+  int64_t weight_axis = 0;     // axis of output channels in the weights (ConvTranspose: per group)
+  int64_t groups = 1;          // ConvTranspose only
   bool takes_bias = true;
 };
 
@@ -25,7 +26,8 @@ std::optional<Weights> weights_of(const Node& node) {
   Weights w;
   w.node = &node;
   const Value* weight = node.input(1);
-  if (!weight || !weight->is_constant() || !is_float(weight->type.dtype) || !node.output(0)->type.has_rank()) return std::nullopt;
+  if (!weight || !weight->is_constant() || !is_float(weight->type.dtype) || !node.output(0)->type.has_rank())
+    return std::nullopt;
   if (node.input(2) && !node.input(2)->is_constant()) return std::nullopt;
   w.weight = weight->constant.get();
   w.bias = node.input(2);
@@ -39,7 +41,8 @@ std::optional<Weights> weights_of(const Node& node) {
     w.weight_axis = 1;
     w.channels = dims[1] * w.groups;
   } else if (node.op == "Gemm") {
-    if (node.attributes.get<float>("alpha", 1) != 1 || node.attributes.get<float>("beta", 1) != 1) return std::nullopt;
+    if (node.attributes.get<float>("alpha", 1) != 1 || node.attributes.get<float>("beta", 1) != 1)
+      return std::nullopt;
     w.weight_axis = node.attributes.get<int64_t>("transB", 0) ? 0 : 1;
     w.channels = dims[size_t(w.weight_axis)];
     if (w.bias && !values_along(w.bias, 2, 1, w.channels)) return std::nullopt;
@@ -75,7 +78,8 @@ std::vector<double> bias_values(const Weights& w) {
   return values;
 }
 
-PatchOperand remake(Patch& patch, const Weights& w, PatchOperand weight, std::optional<std::vector<double>> bias) {
+PatchOperand remake(Patch& patch, const Weights& w, PatchOperand weight,
+                    std::optional<std::vector<double>> bias) {
   std::vector<PatchOperand> inputs{w.node->input(0), weight};
   if (bias) inputs.push_back(patch.constant(tensor_from_doubles(w.weight->dtype(), {w.channels}, *bias)));
   return patch.node(w.node->op, std::move(inputs), w.node->attributes);
@@ -120,12 +124,16 @@ std::optional<Patch> fold_term(const Match& m, PassContext&) {
 std::optional<Patch> split_batch_norm(const Match& m, PassContext&) {
   const Node& node = *m.root;
   const Value* x = m.value("x");
-  if (node.attributes.get<int64_t>("training_mode", 0) != 0 || node.attributes.get<int64_t>("spatial", 1) != 1 || !x->type.has_rank() || x->type.rank() < 2) return std::nullopt;
+  if (node.attributes.get<int64_t>("training_mode", 0) != 0 ||
+      node.attributes.get<int64_t>("spatial", 1) != 1 || !x->type.has_rank() || x->type.rank() < 2)
+    return std::nullopt;
   for (size_t i = 1; i < node.outputs().size(); ++i)
     if (node.output(i)) return std::nullopt;
   const double epsilon = node.attributes.get<float>("epsilon", 1e-5f);
-  std::vector<double> scale = m.value("scale")->constant->to_doubles(), term = m.value("b")->constant->to_doubles();
-  const std::vector<double> mean = m.value("mean")->constant->to_doubles(), variance = m.value("var")->constant->to_doubles();
+  std::vector<double> scale = m.value("scale")->constant->to_doubles(),
+                      term = m.value("b")->constant->to_doubles();
+  const std::vector<double> mean = m.value("mean")->constant->to_doubles(),
+                            variance = m.value("var")->constant->to_doubles();
   for (size_t i = 0; i < scale.size(); ++i) {
     scale[i] /= std::sqrt(variance[i] + epsilon);
     term[i] -= mean[i] * scale[i];
@@ -135,16 +143,25 @@ std::optional<Patch> split_batch_norm(const Match& m, PassContext&) {
   Patch patch;
   const PatchOperand product =
       patch.node("Mul", {m.value("x"), patch.constant(tensor_from_doubles(x->type.dtype, dims, scale))});
-  patch.replace(node.output(0), patch.node("Add", {product, patch.constant(tensor_from_doubles(x->type.dtype, dims, term))}));
+  patch.replace(node.output(0),
+                patch.node("Add", {product, patch.constant(tensor_from_doubles(x->type.dtype, dims, term))}));
   return patch;
 }
 
 bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
-      {"batch_norm(x) => x * scale + term", {"BatchNormalization(x, #scale, #b, #mean, #var)"}, split_batch_norm},
-      {"conv(x, w, b) * c => conv(x, w * c, b * c)", {"Mul(main:Conv(..)|main:ConvTranspose(..)|main:Gemm(..)|main:MatMul(..), #c)"}, fold_factor},
-      {"conv(x, w, b) / c => conv(x, w / c, b / c)", {"Div(main:Conv(..)|main:ConvTranspose(..)|main:Gemm(..)|main:MatMul(..), #c)"}, fold_divisor},
-      {"conv(x, w, b) + c => conv(x, w, b + c)", {"Add(main:Conv(..)|main:ConvTranspose(..)|main:Gemm(..), #c)"}, fold_term},
+      {"batch_norm(x) => x * scale + term",
+       {"BatchNormalization(x, #scale, #b, #mean, #var)"},
+       split_batch_norm},
+      {"conv(x, w, b) * c => conv(x, w * c, b * c)",
+       {"Mul(main:Conv(..)|main:ConvTranspose(..)|main:Gemm(..)|main:MatMul(..), #c)"},
+       fold_factor},
+      {"conv(x, w, b) / c => conv(x, w / c, b / c)",
+       {"Div(main:Conv(..)|main:ConvTranspose(..)|main:Gemm(..)|main:MatMul(..), #c)"},
+       fold_divisor},
+      {"conv(x, w, b) + c => conv(x, w, b + c)",
+       {"Add(main:Conv(..)|main:ConvTranspose(..)|main:Gemm(..), #c)"},
+       fold_term},
   });
   return rules.apply(graph, context);
 }
@@ -152,7 +169,9 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass fold_batch_norm() {
-  return {"fold_batch_norm", "Batch normalisation, and constant factors and terms per channel, go into the weights before them.", run};
+  return {"fold_batch_norm",
+          "Batch normalisation, and constant factors and terms per channel, go into the weights before them.",
+          run};
 }
 
 }  // namespace wootz

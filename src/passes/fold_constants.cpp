@@ -11,8 +11,8 @@
 namespace wootz {
 namespace {
 
-/// Constants that grow this much (Expand, Tile, ConstantOfShape) stay computed beyond this size: the engine would carry
-/// them in its file.
+/// Constants that grow this much (Expand, Tile, ConstantOfShape) stay computed beyond this size: the engine
+/// would carry them in its file.
 constexpr size_t kGrowthLimitBytes = size_t(8) << 20;
 constexpr size_t kMaxGrowth = 4;
 
@@ -37,13 +37,15 @@ size_t output_bytes(const Node& node) {
 
 bool can_fold(const Node& node, const PassContext& context) {
   const OpDef* def = OpRegistry::global().find(node);
-  if (!def || !def->deterministic || !def->evaluate || !node.subgraphs().empty() || !is_live(node)) return false;
+  if (!def || !def->deterministic || !def->evaluate || !node.subgraphs().empty() || !is_live(node))
+    return false;
   for (const Value* v : node.inputs())
     if (v && !v->is_constant()) return false;
   for (const Value* v : node.outputs())
     if (v && v->type.kind != Type::Kind::kUnknown && !v->type.is_tensor()) return false;
   const size_t bytes = output_bytes(node);
-  return bytes <= context.options.max_folded_bytes && (bytes <= kGrowthLimitBytes || bytes <= kMaxGrowth * input_bytes(node));
+  return bytes <= context.options.max_folded_bytes &&
+         (bytes <= kGrowthLimitBytes || bytes <= kMaxGrowth * input_bytes(node));
 }
 
 std::optional<Patch> fold(Node& node, PassContext& context) {
@@ -77,7 +79,8 @@ bool run(Graph& graph, PassContext& context) {
     Node& node = **it++;
     for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
     if (!can_fold(node, context) || context.exhausted()) continue;
-    if (std::optional<Patch> patch = fold(node, context)) changed |= apply_patch(*patch, node, "fold_constants", context);
+    if (std::optional<Patch> patch = fold(node, context))
+      changed |= apply_patch(*patch, node, "fold_constants", context);
   }
   return changed;
 }
@@ -85,7 +88,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass fold_constants() {
-  return {"fold_constants", "Nodes whose inputs are all constants become constants, computed by the references.", run};
+  return {"fold_constants",
+          "Nodes whose inputs are all constants become constants, computed by the references.", run};
 }
 
 }  // namespace wootz

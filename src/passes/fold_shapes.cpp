@@ -7,8 +7,8 @@
 namespace wootz {
 namespace {
 
-/// The value of known contents as an operand: a constant when all elements are numbers, a symbolic constant when a shape
-/// tells them, nothing when only the run can.
+/// The value of known contents as an operand: a constant when all elements are numbers, a symbolic constant
+/// when a shape tells them, nothing when only the run can.
 std::optional<PatchOperand> operand_of(const Value& value, Patch& patch) {
   const SymbolTable& symbols = value.graph()->symbols();
   if (!value.contents || !value.type.has_rank() || value.type.rank() > 1) return std::nullopt;
@@ -52,7 +52,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass fold_shapes() {
-  return {"fold_shapes", "Integer values whose elements are known expressions of the inputs' sizes become constants.", run};
+  return {"fold_shapes",
+          "Integer values whose elements are known expressions of the inputs' sizes become constants.", run};
 }
 
 }  // namespace wootz

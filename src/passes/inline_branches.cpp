@@ -31,7 +31,8 @@ class Inliner {
   void copy_constant(const Value& v) {
     const std::string name = graph_.unique_name(v.name);
     mapped_[&v] = v.is_constant() ? graph_.add_constant(name, *v.constant)
-                                  : graph_.add_symbolic_constant(name, v.type.dtype, *v.contents, v.type.has_rank() && v.type.rank() == 0);
+                                  : graph_.add_symbolic_constant(name, v.type.dtype, *v.contents,
+                                                                 v.type.has_rank() && v.type.rank() == 0);
   }
 
   void copy_node(const Node& n) {
@@ -92,7 +93,8 @@ bool run(Graph& graph, PassContext& context) {
     if (!node.is("If")) continue;
     const auto condition = known_ints(node.input(0));
     if (!condition || condition->size() != 1 || !context.allow_patch("if(constant) => branch")) continue;
-    const GraphPtr branch = node.attributes.require<GraphPtr>((*condition)[0] ? "then_branch" : "else_branch");
+    const GraphPtr branch =
+        node.attributes.require<GraphPtr>((*condition)[0] ? "then_branch" : "else_branch");
     Inliner(node, *branch).run();
     erase_dead({&node});
     changed = true;
@@ -102,6 +104,8 @@ bool run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-Pass inline_branches() { return {"inline_branches", "An If whose condition is known becomes its branch.", run}; }
+Pass inline_branches() {
+  return {"inline_branches", "An If whose condition is known becomes its branch.", run};
+}
 
 }  // namespace wootz

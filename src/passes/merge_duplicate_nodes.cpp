@@ -12,7 +12,9 @@ namespace {
 
 using Hash = uint64_t;
 
-Hash mix(Hash h, Hash v) { return (h ^ (v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2))) * 0xff51afd7ed558ccdull; }
+Hash mix(Hash h, Hash v) {
+  return (h ^ (v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2))) * 0xff51afd7ed558ccdull;
+}
 
 Hash hash_bytes(Hash h, const void* data, size_t bytes) {
   const char* p = static_cast<const char*>(data);
@@ -55,9 +57,11 @@ bool same_node(const Node& a, const Node& b) {
   if (!std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end())) return false;
   if (a.outputs().size() != b.outputs().size()) return false;
   for (size_t i = 0; i < a.outputs().size(); ++i)
-    if (!a.output(i) != !b.output(i) || (a.output(i) && a.output(i)->layout != b.output(i)->layout)) return false;
-  return std::equal(a.attributes.begin(), a.attributes.end(), b.attributes.begin(),
-                    [](const auto& x, const auto& y) { return x.first == y.first && same_attribute(x.second, y.second); });
+    if (!a.output(i) != !b.output(i) || (a.output(i) && a.output(i)->layout != b.output(i)->layout))
+      return false;
+  return std::equal(
+      a.attributes.begin(), a.attributes.end(), b.attributes.begin(),
+      [](const auto& x, const auto& y) { return x.first == y.first && same_attribute(x.second, y.second); });
 }
 
 bool may_merge(const Node& node) {
@@ -84,12 +88,15 @@ void merge_constants(Graph& graph) {
     }
     auto& bucket = seen[h];
     auto same = [&](Value* o) {
-      if (o->layout != v->layout || !(o->type == v->type) || o->is_constant() != v->is_constant()) return false;
+      if (o->layout != v->layout || !(o->type == v->type) || o->is_constant() != v->is_constant())
+        return false;
       return v->is_constant() ? o->constant->same_bits(*v->constant) : o->contents == v->contents;
     };
     auto it = std::find_if(bucket.begin(), bucket.end(), same);
-    if (it == bucket.end()) bucket.push_back(v);
-    else graph.replace_uses(v, *it);
+    if (it == bucket.end())
+      bucket.push_back(v);
+    else
+      graph.replace_uses(v, *it);
   }
 }
 

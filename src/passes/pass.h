@@ -20,12 +20,12 @@ struct Remark {
 };
 
 struct PassOptions {
-  std::vector<std::string> disabled;      // passes and rules by name
-  int64_t max_patches = -1;               // stop after so many changes (to bisect a wrong result); -1: no limit
-  std::string dump_folder;                // graph text before and after each pass that changed something
-  bool verify = true;                     // verify_graph after every change instead of at the end only
-  size_t max_folded_bytes = size_t(256) << 20;   // a constant that folding may make
-  std::map<std::string, int64_t> optimum; // values of input symbols that costs are computed at, by name
+  std::vector<std::string> disabled;  // passes and rules by name
+  int64_t max_patches = -1;           // stop after so many changes (to bisect a wrong result); -1: no limit
+  std::string dump_folder;            // graph text before and after each pass that changed something
+  bool verify = true;                 // verify_graph after every change instead of at the end only
+  size_t max_folded_bytes = size_t(256) << 20;  // a constant that folding may make
+  std::map<std::string, int64_t> optimum;       // values of input symbols that costs are computed at, by name
 };
 
 /// One run of one pass, for reports.
@@ -61,8 +61,8 @@ class PassContext {
 /// A pass turns a graph into a better graph of the same meaning. It is deterministic and idempotent.
 struct Pass {
   std::string name;
-  std::string doc;                                 // one sentence
-  bool (*run)(Graph& graph, PassContext& context); // whether it changed anything
+  std::string doc;                                  // one sentence
+  bool (*run)(Graph& graph, PassContext& context);  // whether it changed anything
 };
 
 }  // namespace wootz

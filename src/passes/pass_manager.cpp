@@ -40,7 +40,8 @@ std::string dump_name(const PassContext& context, const Pass& pass, const char* 
   } catch (const std::exception&) {
     saved = "; the graph could not be printed";
   }
-  throw Error(error.kind(), "pass " + pass.name + ": " + error.message() + saved + "; --disable-pass " + pass.name + " skips it");
+  throw Error(error.kind(), "pass " + pass.name + ": " + error.message() + saved + "; --disable-pass " +
+                                pass.name + " skips it");
 }
 
 }  // namespace

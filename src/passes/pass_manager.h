@@ -6,12 +6,13 @@
 
 namespace wootz {
 
-/// The one wrapper around every pass: skips disabled ones, times, dumps the text before and after, cleans up (dead nodes,
-/// duplicates) and verifies after a change. When a pass throws, the graph is saved and the error names pass and file.
+/// The one wrapper around every pass: skips disabled ones, times, dumps the text before and after, cleans up
+/// (dead nodes, duplicates) and verifies after a change. When a pass throws, the graph is saved and the error
+/// names pass and file.
 bool run_pass(Graph& graph, const Pass& pass, PassContext& context);
 
-/// Runs the passes in order; with `repeat`, until a whole round changes nothing (at most 16 rounds). Types are inferred
-/// again between rounds, since rewriting makes more of them known.
+/// Runs the passes in order; with `repeat`, until a whole round changes nothing (at most 16 rounds). Types
+/// are inferred again between rounds, since rewriting makes more of them known.
 bool run_passes(Graph& graph, std::span<const Pass> passes, bool repeat, PassContext& context);
 
 }  // namespace wootz

@@ -14,7 +14,8 @@ namespace {
 std::optional<Patch> replace_by(const Match& m, Value* x) {
   // A rewrite may not change the type: an operand of lower rank was broadcast.
   const Value* out = m.root->output(0);
-  if (!(x->type == out->type) && !(x->type.dtype == out->type.dtype && same_shape(x, out))) return std::nullopt;
+  if (!(x->type == out->type) && !(x->type.dtype == out->type.dtype && same_shape(x, out)))
+    return std::nullopt;
   Patch patch;
   patch.replace(m.root->output(0), x);
   return patch;
@@ -25,7 +26,8 @@ std::optional<Patch> keep_x(const Match& m, PassContext&) { return replace_by(m,
 std::optional<Patch> drop_dropout(const Match& m, PassContext&) {
   const Node& node = *m.root;
   if (node.input(2) && !is_number(node.input(2), 0)) return std::nullopt;
-  if (node.output(1) && (!node.output(1)->uses().empty() || node.graph()->is_output(node.output(1)))) return std::nullopt;
+  if (node.output(1) && (!node.output(1)->uses().empty() || node.graph()->is_output(node.output(1))))
+    return std::nullopt;
   return replace_by(m, node.input(0));
 }
 
@@ -65,7 +67,8 @@ std::optional<Patch> merge_exact_factors(const Match& m, PassContext&) {
   if (!is_float_value(m.value("x")) || (!is_power_of_two(a) && !is_power_of_two(b))) return std::nullopt;
   Patch patch;
   const DType dtype = m.value("x")->type.dtype;
-  patch.replace(m.root->output(0), patch.node("Mul", {m.value("x"), patch.constant(tensor_from_doubles(dtype, {}, {a * b}))}));
+  patch.replace(m.root->output(0),
+                patch.node("Mul", {m.value("x"), patch.constant(tensor_from_doubles(dtype, {}, {a * b}))}));
   return patch;
 }
 
@@ -100,7 +103,9 @@ std::optional<Patch> clip_relu(const Match& m, PassContext&) {
   if (!is_float_value(m.value("x")) || low > 0 || high < 0) return std::nullopt;
   Patch patch;
   const DType dtype = m.value("x")->type.dtype;
-  patch.replace(m.root->output(0), patch.node("Clip", {m.value("x"), patch.constant(tensor_from_doubles(dtype, {}, {0})), m.value("h")}));
+  patch.replace(
+      m.root->output(0),
+      patch.node("Clip", {m.value("x"), patch.constant(tensor_from_doubles(dtype, {}, {0})), m.value("h")}));
   return patch;
 }
 
@@ -117,7 +122,8 @@ bool converts_exactly(DType from, DType to) {
     if (is_signed_integer(from)) return is_signed_integer(to) && bits(from) <= bits(to);
     return bits(from) < bits(to) || (!is_signed_integer(to) && bits(from) <= bits(to));
   }
-  if (from == DType::kFloat16 || from == DType::kBFloat16) return to == DType::kFloat32 || to == DType::kFloat64;
+  if (from == DType::kFloat16 || from == DType::kBFloat16)
+    return to == DType::kFloat32 || to == DType::kFloat64;
   if (from == DType::kFloat32) return to == DType::kFloat64;
   if (is_integer(from) && to == DType::kFloat32) return bits(from) <= 16;
   if (is_integer(from) && to == DType::kFloat64) return bits(from) <= 32;
@@ -162,9 +168,11 @@ std::optional<Patch> plain_gemm(const Match& m, PassContext&) {
   const Node& gemm = *m.root;
   const double alpha = gemm.attributes.get<float>("alpha", 1), beta = gemm.attributes.get<float>("beta", 1);
   const Value *b = gemm.input(1), *c = gemm.input(2);
-  if ((alpha == 1 && beta == 1) || !is_float_value(b) || !b->is_constant() || (c && !c->is_constant())) return std::nullopt;
+  if ((alpha == 1 && beta == 1) || !is_float_value(b) || !b->is_constant() || (c && !c->is_constant()))
+    return std::nullopt;
   Patch patch;
-  std::vector<PatchOperand> inputs{gemm.input(0), patch.constant(map_elements(*b->constant, [&](double v) { return v * alpha; }))};
+  std::vector<PatchOperand> inputs{
+      gemm.input(0), patch.constant(map_elements(*b->constant, [&](double v) { return v * alpha; }))};
   if (c) inputs.push_back(patch.constant(map_elements(*c->constant, [&](double v) { return v * beta; })));
   Attributes attributes = gemm.attributes;
   attributes.erase("alpha");
@@ -178,7 +186,8 @@ std::optional<Patch> gather_to_slice(const Match& m, PassContext&) {
   Value *x = m.value("x"), *out = m.root->output(0);
   const Value* index = m.value("i");
   const auto at = known_ints(index);
-  if (!at || at->size() != 1 || !index->type.has_rank() || index->type.rank() > 1 || !x->type.has_rank() || !out->type.has_rank())
+  if (!at || at->size() != 1 || !index->type.has_rank() || index->type.rank() > 1 || !x->type.has_rank() ||
+      !out->type.has_rank())
     return std::nullopt;
   int64_t axis = m.root->attributes.get<int64_t>("axis", 0);
   if (axis < 0) axis += x->type.rank();
@@ -235,7 +244,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass simplify_algebra() {
-  return {"simplify_algebra", "Operators that change nothing vanish and simpler spellings replace longer ones.", run};
+  return {"simplify_algebra",
+          "Operators that change nothing vanish and simpler spellings replace longer ones.", run};
 }
 
 }  // namespace wootz

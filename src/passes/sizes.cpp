@@ -6,18 +6,20 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kGuess = 16;   // of a size that nothing bounds
+constexpr int64_t kGuess = 16;  // of a size that nothing bounds
 
 }  // namespace
 
-SizeModel::SizeModel(const SymbolTable& symbols, const PassContext& context) : symbols_(symbols), bindings_(symbols) {
+SizeModel::SizeModel(const SymbolTable& symbols, const PassContext& context)
+    : symbols_(symbols), bindings_(symbols) {
   for (size_t i = 0; i < symbols.size(); ++i) {
     const auto id = static_cast<SymbolId>(i);
     const Symbol& s = symbols.at(id);
     if (s.kind != Symbol::Kind::kInput && s.kind != Symbol::Kind::kUnknown) continue;
     int64_t guess = kGuess;
     if (s.kind == Symbol::Kind::kUnknown && s.upper < INT64_MAX) guess = s.upper;
-    if (auto it = context.options.optimum.find(s.name); it != context.options.optimum.end()) guess = it->second;
+    if (auto it = context.options.optimum.find(s.name); it != context.options.optimum.end())
+      guess = it->second;
     bindings_.bind(id, std::clamp(guess, s.lower, s.upper));
   }
 }

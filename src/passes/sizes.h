@@ -7,8 +7,8 @@
 
 namespace wootz {
 
-/// The sizes that costs are computed at: input symbols take the options' optimum, or a guess within their bounds;
-/// sizes that only the run tells take their upper bound, or a guess.
+/// The sizes that costs are computed at: input symbols take the options' optimum, or a guess within their
+/// bounds; sizes that only the run tells take their upper bound, or a guess.
 class SizeModel {
  public:
   SizeModel(const SymbolTable& symbols, const PassContext& context);

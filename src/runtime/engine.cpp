@@ -21,8 +21,10 @@ std::string quoted_names(std::span<Value* const> values) {
 template <class Map>
 void check_names(const Graph& graph, const Map& given) {
   for (const auto& [name, unused] : given)
-    if (std::none_of(graph.inputs().begin(), graph.inputs().end(), [&, n = name](const Value* v) { return v->name == n; }))
-      throw Error(ErrorKind::kInvalidArgument, "expected inputs " + quoted_names(graph.inputs()) + ", found '" + name + "'");
+    if (std::none_of(graph.inputs().begin(), graph.inputs().end(),
+                     [&, n = name](const Value* v) { return v->name == n; }))
+      throw Error(ErrorKind::kInvalidArgument,
+                  "expected inputs " + quoted_names(graph.inputs()) + ", found '" + name + "'");
 }
 
 std::vector<Dims> ordered_dims(const Graph& graph, const std::map<std::string, Dims>& shapes) {
@@ -49,8 +51,9 @@ std::vector<Datum> ordered_data(const Graph& graph, const NamedData& inputs) {
   for (const Value* v : graph.inputs()) {
     const auto it = inputs.find(v->name);
     if (it == inputs.end() && v->type.kind != Type::Kind::kOptional)
-      throw Error(ErrorKind::kInvalidArgument, "expected input '" + v->name + "' (" + to_string(v->type, graph.symbols()) +
-                                                   "), found none; inputs are " + quoted_names(graph.inputs()));
+      throw Error(ErrorKind::kInvalidArgument,
+                  "expected input '" + v->name + "' (" + to_string(v->type, graph.symbols()) +
+                      "), found none; inputs are " + quoted_names(graph.inputs()));
     data.push_back(it == inputs.end() ? Datum() : it->second);
   }
   return data;
@@ -94,7 +97,8 @@ NamedData Context::run(const NamedData& inputs, const OutputAllocator& allocator
       if (!known) continue;
       const DType dtype = graph.outputs()[i]->type.dtype;
       const size_t bytes = static_cast<size_t>(element_count(*known)) * dtype_size(dtype);
-      if (void* p = allocator(graph.outputs()[i]->name, dtype, *known, bytes)) out[i] = Datum(Tensor::view(dtype, *known, p, nullptr));
+      if (void* p = allocator(graph.outputs()[i]->name, dtype, *known, bytes))
+        out[i] = Datum(Tensor::view(dtype, *known, p, nullptr));
     }
   }
   state_->run(in, out).throw_if_failed();
@@ -135,7 +139,8 @@ struct Engine::Pool {
   std::vector<std::unique_ptr<Context>> idle;
 };
 
-Engine::Engine(std::shared_ptr<const EngineData> data) : data_(std::move(data)), pool_(std::make_shared<Pool>()) {}
+Engine::Engine(std::shared_ptr<const EngineData> data)
+    : data_(std::move(data)), pool_(std::make_shared<Pool>()) {}
 
 Engine Engine::load(const std::string& path) { return Engine(load_engine(path)); }
 void Engine::save(const std::string& path) const { save_engine(*data_, path); }
@@ -152,11 +157,13 @@ std::vector<TensorInfo> Engine::outputs() const {
   return list;
 }
 
-std::map<std::string, std::optional<Dims>> Engine::output_shapes(const std::map<std::string, Dims>& input_shapes) const {
+std::map<std::string, std::optional<Dims>> Engine::output_shapes(
+    const std::map<std::string, Dims>& input_shapes) const {
   Context c = context();
   PreparedShape& shape = c.state_->prepare(ordered_dims(*data_->graph, input_shapes));
   std::map<std::string, std::optional<Dims>> result;
-  for (size_t i = 0; i < data_->graph->outputs().size(); ++i) result[data_->graph->outputs()[i]->name] = shape.output_dims(i);
+  for (size_t i = 0; i < data_->graph->outputs().size(); ++i)
+    result[data_->graph->outputs()[i]->name] = shape.output_dims(i);
   return result;
 }
 
@@ -165,7 +172,9 @@ size_t Engine::memory_bytes(const std::map<std::string, Dims>& input_shapes) con
   return c.state_->prepare(ordered_dims(*data_->graph, input_shapes)).arena_bytes();
 }
 
-Context Engine::context(int threads) const { return Context(std::make_unique<Context::State>(data_, threads)); }
+Context Engine::context(int threads) const {
+  return Context(std::make_unique<Context::State>(data_, threads));
+}
 
 NamedData Engine::run(const NamedData& inputs) const {
   std::unique_ptr<Context> c;
@@ -186,7 +195,8 @@ std::string Engine::explain_text(int width) const { return wootz::explain_text(*
 
 std::vector<std::string> describe_devices() {
   std::vector<std::string> lines;
-  for (const auto& b : BackendRegistry::global().all()) lines.push_back(std::string(b->name()) + ": " + b->describe());
+  for (const auto& b : BackendRegistry::global().all())
+    lines.push_back(std::string(b->name()) + ": " + b->describe());
   return lines;
 }
 

@@ -8,8 +8,9 @@ namespace {
 
 const Backend& backend_of(const EngineData& engine) {
   if (const Backend* b = BackendRegistry::global().find(engine.backend)) return *b;
-  throw Error(ErrorKind::kDevice, "the engine was built for backend '" + engine.backend +
-                                      "', which this build of Wootz lacks; rebuild the engine from its model");
+  throw Error(ErrorKind::kDevice,
+              "the engine was built for backend '" + engine.backend +
+                  "', which this build of Wootz lacks; rebuild the engine from its model");
 }
 
 bool same_dims(std::span<const Dims> a, std::span<const Datum> b) {
@@ -22,7 +23,9 @@ bool same_dims(std::span<const Dims> a, std::span<const Datum> b) {
 }  // namespace
 
 ExecutionState::ExecutionState(std::shared_ptr<const EngineData> engine, int threads)
-    : engine_(std::move(engine)), backend_(&backend_of(*engine_)), threads_(threads > 0 ? threads : engine_->threads),
+    : engine_(std::move(engine)),
+      backend_(&backend_of(*engine_)),
+      threads_(threads > 0 ? threads : engine_->threads),
       stream_(backend_->make_stream(threads_)) {}
 
 ExecutionState::~ExecutionState() { backend_->release(arena_); }
@@ -53,20 +56,22 @@ void ExecutionState::grow_arena(size_t bytes) {
 void ExecutionState::check_inputs(std::span<const Datum> inputs) const {
   const auto& expected = engine_->graph->inputs();
   if (inputs.size() != expected.size())
-    throw Error(ErrorKind::kInvalidArgument, "expected " + std::to_string(expected.size()) + " inputs, found " +
-                                                 std::to_string(inputs.size()));
+    throw Error(ErrorKind::kInvalidArgument, "expected " + std::to_string(expected.size()) +
+                                                 " inputs, found " + std::to_string(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Type& type = expected[i]->type;
     if (!type.is_tensor()) continue;
     if (inputs[i].kind != Datum::Kind::kTensor || inputs[i].tensor.dtype() != type.dtype)
-      throw Error(ErrorKind::kInvalidArgument,
-                  "input '" + expected[i]->name + "': expected " + std::string(dtype_name(type.dtype)) + ", found " +
-                      (inputs[i].kind == Datum::Kind::kTensor ? std::string(dtype_name(inputs[i].tensor.dtype()))
-                                                              : std::string("no tensor")));
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          "input '" + expected[i]->name + "': expected " + std::string(dtype_name(type.dtype)) + ", found " +
+              (inputs[i].kind == Datum::Kind::kTensor ? std::string(dtype_name(inputs[i].tensor.dtype()))
+                                                      : std::string("no tensor")));
   }
 }
 
-Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outputs, std::span<double> times_us) noexcept {
+Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outputs,
+                           std::span<double> times_us) noexcept {
   try {
     check_inputs(inputs);
     if (cache_.empty() || !same_dims(cache_.front().input_dims, inputs)) {
@@ -80,7 +85,8 @@ Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outpu
       const Placement& p = shape.plan().values[static_cast<size_t>(graph_outputs[i]->id())];
       if (p.kind == Placement::Kind::kDynamic) continue;
       Tensor& t = outputs[i].tensor;
-      if (outputs[i].kind == Datum::Kind::kTensor && t.dtype() == p.desc.dtype && t.dims() == p.desc.dims) continue;
+      if (outputs[i].kind == Datum::Kind::kTensor && t.dtype() == p.desc.dtype && t.dims() == p.desc.dims)
+        continue;
       outputs[i] = Datum(Tensor::zeros(p.desc.dtype, p.desc.dims));
     }
     return shape.run({arena_, inputs, outputs}, *stream_, times_us);

@@ -10,8 +10,8 @@
 
 namespace wootz {
 
-/// One caller's state for an engine: prepared shapes and an arena. Use from one thread at a time; contexts of one engine
-/// share its weights and may run side by side.
+/// One caller's state for an engine: prepared shapes and an arena. Use from one thread at a time; contexts of
+/// one engine share its weights and may run side by side.
 class ExecutionState {
  public:
   /// threads 0: the engine's own count. Throws Error(kDevice) when the engine's backend is not in this build.
@@ -23,13 +23,14 @@ class ExecutionState {
   const EngineData& engine() const { return *engine_; }
   int threads() const { return threads_; }
 
-  /// Makes the shape ready (kernels, addresses, arena) unless it is cached. At most kMaxShapes are kept, the least
-  /// recently used one goes. Throws Error(kInvalidArgument) with input, axis, expected and found.
+  /// Makes the shape ready (kernels, addresses, arena) unless it is cached. At most kMaxShapes are kept, the
+  /// least recently used one goes. Throws Error(kInvalidArgument) with input, axis, expected and found.
   PreparedShape& prepare(std::span<const Dims> input_dims);
 
-  /// Runs on row-major inputs. A defined output tensor of the right dtype and dims is written in place, others are
-  /// allocated here. `times_us` (one a step) receives each step's time when not empty.
-  Status run(std::span<const Datum> inputs, std::span<Datum> outputs, std::span<double> times_us = {}) noexcept;
+  /// Runs on row-major inputs. A defined output tensor of the right dtype and dims is written in place,
+  /// others are allocated here. `times_us` (one a step) receives each step's time when not empty.
+  Status run(std::span<const Datum> inputs, std::span<Datum> outputs,
+             std::span<double> times_us = {}) noexcept;
 
   size_t arena_bytes() const { return arena_bytes_; }
   static constexpr size_t kMaxShapes = 16;
@@ -46,7 +47,7 @@ class ExecutionState {
   const Backend* backend_;
   int threads_;
   std::unique_ptr<Stream> stream_;
-  std::list<Cached> cache_;   // most recently used first
+  std::list<Cached> cache_;  // most recently used first
   void* arena_ = nullptr;
   size_t arena_bytes_ = 0;
 };

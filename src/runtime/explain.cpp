@@ -42,15 +42,27 @@ std::string tactic_of(const StepRecord& s, bool interpreted) {
 }
 
 Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan, size_t index) {
-  Json j{{"region", region_title(node)}, {"kind", node.attributes.get<std::string>("kind", "")}, {"nodes", node.origins},
+  Json j{{"region", region_title(node)},
+         {"kind", node.attributes.get<std::string>("kind", "")},
+         {"nodes", node.origins},
          {"tactic", tactic_of(s, plan.interpreted[index])},
          {"config", s.choices.empty() ? "" : s.choices[0].config.to_string()},
-         {"time_us", s.time_us}, {"predicted_us", node.attributes.get<float>("predicted_us", 0)}, {"error", s.error}, {"bound", s.bound}, {"sharing", sharing_text(s.sharing.kind)}};
+         {"time_us", s.time_us},
+         {"predicted_us", node.attributes.get<float>("predicted_us", 0)},
+         {"error", s.error},
+         {"bound", s.bound},
+         {"sharing", sharing_text(s.sharing.kind)}};
   for (const Value* v : node.outputs())
-    if (v) j["outputs"].push_back({{"name", v->name}, {"dtype", std::string(dtype_name(v->type.dtype))},
-                                   {"dims", plan.values[static_cast<size_t>(v->id())].desc.dims}});
+    if (v)
+      j["outputs"].push_back({{"name", v->name},
+                              {"dtype", std::string(dtype_name(v->type.dtype))},
+                              {"dims", plan.values[static_cast<size_t>(v->id())].desc.dims}});
   for (const CandidateRecord& c : s.candidates)
-    j["candidates"].push_back({{"tactic", c.tactic_id}, {"config", c.config}, {"time_us", c.time_us}, {"error", c.error}, {"refusal", c.refusal}});
+    j["candidates"].push_back({{"tactic", c.tactic_id},
+                               {"config", c.config},
+                               {"time_us", c.time_us},
+                               {"error", c.error},
+                               {"refusal", c.refusal}});
   return j;
 }
 
@@ -59,16 +71,22 @@ std::string fit(std::string text, size_t width) {
   return text + std::string(width - text.size(), ' ');
 }
 
-std::string step_line(const Node& node, const StepRecord& s, const ShapePlan& plan, size_t index, size_t width) {
+std::string step_line(const Node& node, const StepRecord& s, const ShapePlan& plan, size_t index,
+                      size_t width) {
   char time[32];
-  if (s.time_us > 0) std::snprintf(time, sizeof time, "%9.1f", s.time_us);
-  else std::snprintf(time, sizeof time, "%9s", "-");
+  if (s.time_us > 0)
+    std::snprintf(time, sizeof time, "%9.1f", s.time_us);
+  else
+    std::snprintf(time, sizeof time, "%9s", "-");
   const Value* out = node.output(0);
   const std::string shape = out ? dims_text(plan.values[static_cast<size_t>(out->id())].desc.dims) : "";
   std::string line = std::string(time) + "  " + fit(region_title(node), 26) + " " + fit(shape, 16) + " " +
                      tactic_of(s, plan.interpreted[index]);
-  if (!s.choices.empty() && !s.choices[0].config.values.empty()) line += " " + s.choices[0].config.to_string();
-  if (!node.origins.empty()) line += "  " + node.origins[0] + (node.origins.size() > 1 ? " +" + std::to_string(node.origins.size() - 1) : "");
+  if (!s.choices.empty() && !s.choices[0].config.values.empty())
+    line += " " + s.choices[0].config.to_string();
+  if (!node.origins.empty())
+    line += "  " + node.origins[0] +
+            (node.origins.size() > 1 ? " +" + std::to_string(node.origins.size() - 1) : "");
   return line.size() > width ? line.substr(0, width - 1) + "~" : line;
 }
 
@@ -80,7 +98,8 @@ std::string region_title(const Node& node) {
   int shown = 0;
   const Graph& body = region_body(node);
   for (const auto& n : body.nodes()) {
-    if (shown == 3 && body.node_count() > 4) return title + "+" + std::to_string(body.node_count() - 3) + " more";
+    if (shown == 3 && body.node_count() > 4)
+      return title + "+" + std::to_string(body.node_count() - 3) + " more";
     title += (title.empty() ? "" : "+") + n->op;
     ++shown;
   }
@@ -89,18 +108,31 @@ std::string region_title(const Node& node) {
 
 std::string explain_json(const EngineData& e) {
   const ShapePlan plan = tuned_plan(e);
-  Json j{{"model", e.model_name}, {"model_hash", e.model_hash}, {"wootz", e.wootz_version}, {"device", e.backend},
-         {"fingerprint", e.device_fingerprint}, {"threads", e.threads}, {"tuned_shapes", e.tuned_shapes}, {"facts", e.facts},
+  Json j{{"model", e.model_name},
+         {"model_hash", e.model_hash},
+         {"wootz", e.wootz_version},
+         {"device", e.backend},
+         {"fingerprint", e.device_fingerprint},
+         {"threads", e.threads},
+         {"tuned_shapes", e.tuned_shapes},
+         {"facts", e.facts},
          {"memory", {{"activations_bytes", plan.arena_bytes}, {"live_bound_bytes", plan.live_bound_bytes}}},
-         {"steps", Json::array()}, {"remarks", Json::array()}, {"verification", Json::array()}};
+         {"steps", Json::array()},
+         {"remarks", Json::array()},
+         {"verification", Json::array()}};
   size_t i = 0;
   for (const auto& node : e.graph->nodes()) {
     j["steps"].push_back(json_from_step(*node, e.steps[i], plan, i));
     ++i;
   }
-  for (const RemarkRecord& r : e.remarks) j["remarks"].push_back({{"stage", r.stage}, {"nodes", r.origins}, {"text", r.text}});
+  for (const RemarkRecord& r : e.remarks)
+    j["remarks"].push_back({{"stage", r.stage}, {"nodes", r.origins}, {"text", r.text}});
   for (const OutputError& v : e.verification)
-    j["verification"].push_back({{"output", v.output}, {"max_abs", v.max_abs}, {"relative", v.relative}, {"bound", v.bound}, {"sample", v.sample}});
+    j["verification"].push_back({{"output", v.output},
+                                 {"max_abs", v.max_abs},
+                                 {"relative", v.relative},
+                                 {"bound", v.bound},
+                                 {"sample", v.sample}});
   return j.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -110,11 +142,13 @@ std::string explain_text(const EngineData& e, int width) {
   double total = 0;
   for (const StepRecord& s : e.steps) total += s.time_us;
   char head[256];
-  std::snprintf(head, sizeof head, "%s on %s, %d threads: %zu steps, %.2f ms as raced, %.1f MB of activations (bound %.1f)\n",
-                e.model_name.c_str(), e.backend.c_str(), e.threads, e.steps.size(), total / 1e3, double(plan.arena_bytes) / 1e6,
-                double(plan.live_bound_bytes) / 1e6);
+  std::snprintf(head, sizeof head,
+                "%s on %s, %d threads: %zu steps, %.2f ms as raced, %.1f MB of activations (bound %.1f)\n",
+                e.model_name.c_str(), e.backend.c_str(), e.threads, e.steps.size(), total / 1e3,
+                double(plan.arena_bytes) / 1e6, double(plan.live_bound_bytes) / 1e6);
   std::string text = head;
-  for (const auto& [name, dims] : e.tuned_shapes) text += "  input " + name + " tuned at " + dims_text(dims) + "\n";
+  for (const auto& [name, dims] : e.tuned_shapes)
+    text += "  input " + name + " tuned at " + dims_text(dims) + "\n";
   text += "\n  time us  region                     output           tactic\n";
   size_t i = 0;
   for (const auto& node : e.graph->nodes()) {
@@ -124,7 +158,8 @@ std::string explain_text(const EngineData& e, int width) {
   if (!e.verification.empty()) text += "\nHeld against the imported graph:\n";
   for (const OutputError& v : e.verification) {
     char line[256];
-    std::snprintf(line, sizeof line, "  %-30s %-8s relative error %.2e (bound %.0e)\n", v.output.c_str(), v.sample.c_str(), v.relative, v.bound);
+    std::snprintf(line, sizeof line, "  %-30s %-8s relative error %.2e (bound %.0e)\n", v.output.c_str(),
+                  v.sample.c_str(), v.relative, v.bound);
     text += line;
   }
   if (!e.remarks.empty()) text += "\nRemarks:\n";

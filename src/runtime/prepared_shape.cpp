@@ -23,8 +23,8 @@ size_t round_up(size_t n) { return (n + 63) / 64 * 64; }
 
 }  // namespace
 
-PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend, std::span<const Dims> input_dims,
-                             int threads)
+PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
+                             std::span<const Dims> input_dims, int threads)
     : engine_(engine) {
   const Bindings bindings = bind_shapes(*engine.graph, input_dims);
   plan_ = plan_shapes(*engine.graph, bindings, sharing_of(engine));
@@ -42,8 +42,8 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend, s
   arena_bytes_ = workspace_offset_ + round_up(workspace);
 }
 
-void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& record, const Backend& backend,
-                              int threads) {
+void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& record,
+                              const Backend& backend, int threads) {
   RunStep step;
   step.node = &node;
   if (plan_.interpreted[index]) {
@@ -59,7 +59,8 @@ void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& 
   steps_.push_back(std::move(step));
 }
 
-void PreparedShape::make_kernel(RunStep& step, const Problem& problem, const StepRecord& record, const Backend& backend) {
+void PreparedShape::make_kernel(RunStep& step, const Problem& problem, const StepRecord& record,
+                                const Backend& backend) {
   for (const TacticChoice& choice : record.choices) {
     const Tactic* tactic = find_tactic(backend, choice.tactic_id);
     if (!tactic || tactic->version() != choice.version || tactic->refusal(problem)) continue;
@@ -74,8 +75,8 @@ void PreparedShape::make_kernel(RunStep& step, const Problem& problem, const Ste
     step.kernel = tactic->make_kernel(problem, config, tactic->pack(problem, config));
     return;
   }
-  throw Error(ErrorKind::kInternal, "no tactic of backend '" + std::string(backend.name()) + "' serves " + step.node->name +
-                                        ", not even the reference");
+  throw Error(ErrorKind::kInternal, "no tactic of backend '" + std::string(backend.name()) + "' serves " +
+                                        step.node->name + ", not even the reference");
 }
 
 void PreparedShape::plan_releases() {
@@ -135,9 +136,12 @@ Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<d
     for (size_t i = 0; i < steps_.size(); ++i) {
       RunStep& s = steps_[i];
       const auto start = times_us.empty() ? Clock::time_point{} : Clock::now();
-      if (s.kernel) s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
-      else if (s.interpreted) interpret(s, buffers);
-      if (!times_us.empty()) times_us[i] = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+      if (s.kernel)
+        s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
+      else if (s.interpreted)
+        interpret(s, buffers);
+      if (!times_us.empty())
+        times_us[i] = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       for (int id : s.release) data_[static_cast<size_t>(id)] = Datum();
     }
     if (std::exception_ptr error = stream.take_error()) std::rethrow_exception(error);
@@ -150,7 +154,7 @@ Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<d
   } catch (const std::bad_alloc&) {
     stream.end_run();
     return {ErrorKind::kOutOfMemory, "out of memory while running"};
-  } catch (const std::exception& e) {   // from a reference, by way of the stream
+  } catch (const std::exception& e) {  // from a reference, by way of the stream
     stream.end_run();
     return {ErrorKind::kInternal, e.what()};
   }
@@ -178,7 +182,8 @@ const Datum* PreparedShape::datum_of(const Value* value, const RunBuffers& buffe
     scratch = Datum(Tensor::view(p.desc.dtype, p.desc.dims, data, nullptr));
   } else {
     Tensor t = Tensor::zeros(p.desc.dtype, p.desc.dims);
-    copy_strided(t.data(), contiguous_strides(p.desc.dims), data, p.desc.strides, p.desc.dims, dtype_size(p.desc.dtype));
+    copy_strided(t.data(), contiguous_strides(p.desc.dims), data, p.desc.strides, p.desc.dims,
+                 dtype_size(p.desc.dtype));
     scratch = Datum(std::move(t));
   }
   return &scratch;
@@ -213,12 +218,13 @@ void PreparedShape::deliver(const RunBuffers& buffers) {
     const Placement& p = plan_.values[static_cast<size_t>(v->id())];
     Datum& out = buffers.outputs[i];
     if (p.kind == Placement::Kind::kDynamic) {
-      out = v->is_graph_input() ? buffers.inputs[static_cast<size_t>(p.index)] : data_[static_cast<size_t>(v->id())];
+      out = v->is_graph_input() ? buffers.inputs[static_cast<size_t>(p.index)]
+                                : data_[static_cast<size_t>(v->id())];
       continue;
     }
     if (p.kind == Placement::Kind::kOutput && p.index == static_cast<int>(i)) continue;
-    copy_strided(out.tensor.data(), contiguous_strides(p.desc.dims), address_of(v, buffers), p.desc.strides, p.desc.dims,
-                 dtype_size(p.desc.dtype));
+    copy_strided(out.tensor.data(), contiguous_strides(p.desc.dims), address_of(v, buffers), p.desc.strides,
+                 p.desc.dims, dtype_size(p.desc.dtype));
   }
 }
 

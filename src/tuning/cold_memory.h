@@ -4,8 +4,8 @@
 
 namespace wootz {
 
-/// Drops the tensor's lines from all caches: inside a network the weights of a layer come from memory, and a race with
-/// warm weights picks other winners.
+/// Drops the tensor's lines from all caches: inside a network the weights of a layer come from memory, and a
+/// race with warm weights picks other winners.
 void evict(const Tensor& tensor);
 void evict(const Packed& packed);
 

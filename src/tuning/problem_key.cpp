@@ -16,20 +16,29 @@ void print_ints(std::ostream& out, const Ints& v) {
 }
 
 void print_attribute(std::ostream& out, const Attribute& a) {
-  if (const auto* i = std::get_if<int64_t>(&a)) out << *i;
-  else if (const auto* f = std::get_if<float>(&a)) out << *f;
-  else if (const auto* s = std::get_if<std::string>(&a)) out << *s;
-  else if (const auto* v = std::get_if<Ints>(&a)) print_ints(out, *v);
-  else if (const auto* fs = std::get_if<Floats>(&a)) for (float x : *fs) out << x << ',';
-  else out << attribute_kind_name(a);
+  if (const auto* i = std::get_if<int64_t>(&a))
+    out << *i;
+  else if (const auto* f = std::get_if<float>(&a))
+    out << *f;
+  else if (const auto* s = std::get_if<std::string>(&a))
+    out << *s;
+  else if (const auto* v = std::get_if<Ints>(&a))
+    print_ints(out, *v);
+  else if (const auto* fs = std::get_if<Floats>(&a))
+    for (float x : *fs) out << x << ',';
+  else
+    out << attribute_kind_name(a);
 }
 
 void print_desc(std::ostream& out, const TensorDesc& d) {
   out << dtype_name(d.dtype);
   print_ints(out, d.dims);
-  if (d.constant) out << 'c';
-  else if (d.is_channels_last() && !d.is_row_major()) out << "nhwc";
-  else if (!d.is_row_major()) print_ints(out, d.strides);
+  if (d.constant)
+    out << 'c';
+  else if (d.is_channels_last() && !d.is_row_major())
+    out << "nhwc";
+  else if (!d.is_row_major())
+    print_ints(out, d.strides);
 }
 
 }  // namespace
@@ -38,17 +47,21 @@ std::string problem_key(const Problem& problem) {
   const Graph& body = problem.body();
   std::ostringstream out;
   std::map<const Value*, int> numbers;
-  const auto number = [&](const Value* v) { return numbers.emplace(v, static_cast<int>(numbers.size())).first->second; };
+  const auto number = [&](const Value* v) {
+    return numbers.emplace(v, static_cast<int>(numbers.size())).first->second;
+  };
   for (const Value* v : body.inputs()) number(v);
   for (const auto& node : body.nodes()) {
     out << node->op << '(';
     for (size_t i = 0; i < node->inputs().size(); ++i) {
       const Value* v = node->input(i);
       out << (i ? "," : "");
-      if (!v) out << '-';
+      if (!v)
+        out << '-';
       else if (v->is_constant() && v->constant->size() == 1 && v->constant->dtype() != DType::kString)
         out << v->constant->to_doubles()[0];
-      else out << '%' << number(v);
+      else
+        out << '%' << number(v);
     }
     out << ')';
     for (const auto& [name, a] : node->attributes) {

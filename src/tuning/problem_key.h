@@ -6,8 +6,9 @@
 
 namespace wootz {
 
-/// A readable text that is equal for problems that cost the same: the body with its values numbered, attributes, operand
-/// types, dims and strides, which operands are constants, and the thread count. Constants' contents are left out.
+/// A readable text that is equal for problems that cost the same: the body with its values numbered,
+/// attributes, operand types, dims and strides, which operands are constants, and the thread count.
+/// Constants' contents are left out.
 std::string problem_key(const Problem& problem);
 
 }  // namespace wootz

@@ -23,7 +23,7 @@ double median(std::vector<double> x) {
 }
 
 constexpr const char* kReferencePrefix = "reference.";
-constexpr double kDropRatio = 1.25;   // behind the best so far
+constexpr double kDropRatio = 1.25;  // behind the best so far
 constexpr int kMostRounds = 9;
 
 }  // namespace
@@ -38,12 +38,18 @@ struct Race::Candidate {
   bool is_out = false;
 
   bool runs() const { return kernel && !is_out; }
-  double best_us() const { return times_us.empty() ? 0 : *std::min_element(times_us.begin(), times_us.end()); }
+  double best_us() const {
+    return times_us.empty() ? 0 : *std::min_element(times_us.begin(), times_us.end());
+  }
 };
 
 Race::Race(const Backend& backend, int threads, TimingCache& cache, RaceOptions options)
-    : backend_(backend), threads_(threads), cache_(cache), options_(std::move(options)),
-      fingerprint_(backend.traits(threads).fingerprint), stream_(backend.make_stream(threads)) {}
+    : backend_(backend),
+      threads_(threads),
+      cache_(cache),
+      options_(std::move(options)),
+      fingerprint_(backend.traits(threads).fingerprint),
+      stream_(backend.make_stream(threads)) {}
 
 Race::~Race() = default;
 
@@ -53,10 +59,11 @@ RaceResult Race::run(const Problem& problem, const Bindings& bindings) {
   if (known == raced_.end()) return raced_.emplace(key, race(problem, bindings, key)).first->second;
   // The same problem with other weights: the decision holds, the constants are packed anew.
   RaceResult result = known->second;
-  result.check_ms = 0;   // spent once
+  result.check_ms = 0;  // spent once
   for (std::optional<RaceWin>* win : {&result.winner, &result.own})
     for (const Tactic* tactic : backend_.tactics())
-      if (*win && tactic->id() == (*win)->choice.tactic_id) (*win)->choice.packed = tactic->pack(problem, (*win)->choice.config);
+      if (*win && tactic->id() == (*win)->choice.tactic_id)
+        (*win)->choice.packed = tactic->pack(problem, (*win)->choice.config);
   return result;
 }
 
@@ -74,7 +81,8 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
     }
     has_kernel = has_kernel || !is_reference;
     for (TacticConfig& config : tactic->configs(problem)) {
-      Candidate c{tactic, config, {}, nullptr, {std::string(tactic->id()), config.to_string(), 0, -1, ""}, {}, false};
+      Candidate c{tactic, config, {}, nullptr, {std::string(tactic->id()), config.to_string(), 0, -1, ""},
+                  {},     false};
       try {
         c.packed = tactic->pack(problem, config);
         c.kernel = tactic->make_kernel(problem, config, c.packed);
@@ -88,13 +96,15 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
   return candidates;
 }
 
-void Race::check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings, RaceResult& result) {
+void Race::check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
+                 RaceResult& result) {
   const auto start = Clock::now();
   // Cheaper kinds on fewer elements: each kind makes its own expectation.
   const std::pair<InputKind, size_t> kinds[] = {{InputKind::kRandom, options_.checked_elements},
                                                 {InputKind::kLarge, options_.checked_elements / 3},
                                                 {InputKind::kNonFinite, options_.checked_elements / 3}};
-  // Large queries and keys have scores that differ by less than their own rounding in float32: which key wins is chance.
+  // Large queries and keys have scores that differ by less than their own rounding in float32: which key wins
+  // is chance.
   bool has_attention = false;
   for (const auto& node : problem.body().nodes()) has_attention |= node->is("wootz", "Attention");
   for (const auto& [kind, elements] : kinds) {
@@ -164,7 +174,13 @@ void Race::time(std::vector<Candidate>& candidates, const Problem& problem, cons
 void Race::add_reference(const Problem& problem, std::vector<Candidate>& candidates) const {
   for (const Tactic* tactic : backend_.tactics()) {
     if (!tactic->id().starts_with(kReferencePrefix) || tactic->refusal(problem)) continue;
-    candidates.push_back({tactic, {}, {}, tactic->make_kernel(problem, {}, {}), {std::string(tactic->id()), "", 0, -1, ""}, {}, false});
+    candidates.push_back({tactic,
+                          {},
+                          {},
+                          tactic->make_kernel(problem, {}, {}),
+                          {std::string(tactic->id()), "", 0, -1, ""},
+                          {},
+                          false});
   }
 }
 
@@ -174,23 +190,31 @@ RaceResult Race::race(const Problem& problem, const Bindings& bindings, const st
   try {
     check(candidates, problem, bindings, result);
   } catch (const Error& e) {
-    // The reference does not take the tuned shapes or made-up inputs: nothing can be proven, so nothing but it may run.
+    // The reference does not take the tuned shapes or made-up inputs: nothing can be proven, so nothing but
+    // it may run.
     for (Candidate& c : candidates)
-      if (!std::string_view(c.tactic->id()).starts_with(kReferencePrefix)) c.record.refusal = "could not be checked: " + e.message(), c.is_out = true;
+      if (!std::string_view(c.tactic->id()).starts_with(kReferencePrefix))
+        c.record.refusal = "could not be checked: " + e.message(), c.is_out = true;
     add_reference(problem, candidates);
   }
   const bool checked = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
     return c.runs() && !std::string_view(c.tactic->id()).starts_with(kReferencePrefix);
   });
   if (options_.tune && checked) time(candidates, problem, key);
-  if (!checked && std::none_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.runs(); })) add_reference(problem, candidates);
+  if (!checked &&
+      std::none_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.runs(); }))
+    add_reference(problem, candidates);
   std::vector<Candidate*> ranked;
   for (Candidate& c : candidates)
     if (c.runs()) ranked.push_back(&c);
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Candidate* a, const Candidate* b) { return a->record.time_us < b->record.time_us; });
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Candidate* a, const Candidate* b) {
+    return a->record.time_us < b->record.time_us;
+  });
   for (const Candidate& c : candidates) result.candidates.push_back(c.record);
   const auto win_of = [&](Candidate& c) {
-    return RaceWin{{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)}, c.record.time_us, c.record.error,
+    return RaceWin{{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)},
+                   c.record.time_us,
+                   c.record.error,
                    error_bound(problem, *c.tactic)};
   };
   if (ranked.empty()) return result;

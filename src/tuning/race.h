@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The race: every tactic that serves a problem is checked against the reference, then timed against the others.
+// The race: every tactic that serves a problem is checked against the reference, then timed against the
+// others.
 #pragma once
 #include <functional>
 #include <map>
@@ -12,10 +13,10 @@
 namespace wootz {
 
 struct RaceOptions {
-  bool tune = true;               // false: the first guess that passes the check wins, untimed
-  double budget_ms = 400;         // for the rounds of one problem; at least two rounds are run
-  size_t checked_elements = 96;   // of each output
-  std::function<bool(std::string_view tactic_id)> allowed;   // empty: all
+  bool tune = true;              // false: the first guess that passes the check wins, untimed
+  double budget_ms = 400;        // for the rounds of one problem; at least two rounds are run
+  size_t checked_elements = 96;  // of each output
+  std::function<bool(std::string_view tactic_id)> allowed;  // empty: all
 };
 
 /// A tactic's claim on a problem.
@@ -27,10 +28,10 @@ struct RaceWin {
 };
 
 struct RaceResult {
-  std::optional<RaceWin> winner;                // nothing: no tactic serves the problem
-  std::optional<RaceWin> own;                   // the fastest that needs no vendor library, where the winner does
+  std::optional<RaceWin> winner;  // nothing: no tactic serves the problem
+  std::optional<RaceWin> own;     // the fastest that needs no vendor library, where the winner does
   std::vector<CandidateRecord> candidates;
-  double check_ms = 0;                          // spent on verification
+  double check_ms = 0;  // spent on verification
 };
 
 /// Whether the tactic calls a library that is loaded at run time.
@@ -47,7 +48,8 @@ class Race {
  private:
   struct Candidate;
   std::vector<Candidate> candidates_for(const Problem& problem, RaceResult& result);
-  void check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings, RaceResult& result);
+  void check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
+             RaceResult& result);
   void add_reference(const Problem& problem, std::vector<Candidate>& candidates) const;
   void time(std::vector<Candidate>& candidates, const Problem& problem, const std::string& key);
   std::string cache_key(const Candidate& candidate, const std::string& problem) const;
@@ -60,7 +62,7 @@ class Race {
   std::string fingerprint_;
   std::unique_ptr<Stream> stream_;
   std::map<std::string, RaceResult> raced_;
-  std::vector<Datum> timing_inputs_;   // of the problem in hand: legal for its reference
+  std::vector<Datum> timing_inputs_;  // of the problem in hand: legal for its reference
 };
 
 }  // namespace wootz

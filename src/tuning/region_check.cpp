@@ -31,19 +31,26 @@ double draw(InputKind kind, std::mt19937_64& random) {
   return uniform;
 }
 
-Tensor random_tensor(DType dtype, const Dims& dims, InputKind kind, int most_integer, std::mt19937_64& random) {
+Tensor random_tensor(DType dtype, const Dims& dims, InputKind kind, int most_integer,
+                     std::mt19937_64& random) {
   Tensor t = Tensor::zeros(dtype, dims);
   const int64_t n = t.size();
   visit_numeric(dtype, [&](auto element) {
     using T = decltype(element);
     T* p = t.as<T>();
     for (int64_t i = 0; i < n; ++i) {
-      if constexpr (std::is_same_v<T, bool>) p[i] = random() % 2 == 0;
-      else if constexpr (std::is_floating_point_v<T>) p[i] = static_cast<T>(draw(kind, random));
-      else if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>) p[i] = T(draw(kind, random));
-      else if constexpr (std::is_integral_v<T> && sizeof(T) == 1) p[i] = static_cast<T>(random());
-      else if constexpr (std::is_integral_v<T>) p[i] = static_cast<T>(random() % static_cast<uint64_t>(most_integer + 1));
-      else p[i] = T(static_cast<int64_t>(random()));
+      if constexpr (std::is_same_v<T, bool>)
+        p[i] = random() % 2 == 0;
+      else if constexpr (std::is_floating_point_v<T>)
+        p[i] = static_cast<T>(draw(kind, random));
+      else if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>)
+        p[i] = T(draw(kind, random));
+      else if constexpr (std::is_integral_v<T> && sizeof(T) == 1)
+        p[i] = static_cast<T>(random());
+      else if constexpr (std::is_integral_v<T>)
+        p[i] = static_cast<T>(random() % static_cast<uint64_t>(most_integer + 1));
+      else
+        p[i] = T(static_cast<int64_t>(random()));
     }
   });
   return t;
@@ -77,7 +84,8 @@ double longest_sum(const Problem& problem) {
     const OpDef* def = OpRegistry::global().find(*node);
     if (!def || def->fusion == FusionKind::kPointwise) continue;
     for (const TensorDesc& d : problem.inputs)
-      if (!d.dims.empty()) longest = std::max(longest, double(d.size()) / double(std::max<int64_t>(1, d.dims[0])));
+      if (!d.dims.empty())
+        longest = std::max(longest, double(d.size()) / double(std::max<int64_t>(1, d.dims[0])));
   }
   return std::min(longest, 65536.0);
 }
@@ -97,9 +105,12 @@ std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t 
   std::mt19937_64 random(seed);
   std::vector<Datum> inputs;
   for (const TensorDesc& d : problem.inputs) {
-    if (d.dtype == DType::kUndefined) inputs.emplace_back();
-    else if (d.constant) inputs.emplace_back(*d.constant);
-    else inputs.emplace_back(random_tensor(d.dtype, d.dims, kind, most_integer, random));
+    if (d.dtype == DType::kUndefined)
+      inputs.emplace_back();
+    else if (d.constant)
+      inputs.emplace_back(*d.constant);
+    else
+      inputs.emplace_back(random_tensor(d.dtype, d.dims, kind, most_integer, random));
   }
   return inputs;
 }
@@ -113,11 +124,14 @@ double error_bound(const Problem& problem, const Tactic& tactic) {
 
 ProblemBuffers::ProblemBuffers(const Problem& problem) : problem_(problem) {
   for (const TensorDesc& d : problem.inputs) {
-    input_storage_.push_back(d.constant || d.dtype == DType::kUndefined ? Tensor() : Tensor::zeros(d.dtype, {storage_elements(d)}));
+    input_storage_.push_back(d.constant || d.dtype == DType::kUndefined
+                                 ? Tensor()
+                                 : Tensor::zeros(d.dtype, {storage_elements(d)}));
     inputs_.push_back(d.constant ? const_cast<void*>(d.constant->data()) : input_storage_.back().data());
   }
   for (const TensorDesc& d : problem.outputs) {
-    output_storage_.push_back(d.dtype == DType::kUndefined ? Tensor() : Tensor::zeros(d.dtype, {storage_elements(d)}));
+    output_storage_.push_back(d.dtype == DType::kUndefined ? Tensor()
+                                                           : Tensor::zeros(d.dtype, {storage_elements(d)}));
     outputs_.push_back(output_storage_.back().data());
   }
 }
@@ -126,7 +140,8 @@ void ProblemBuffers::fill(std::span<const Datum> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorDesc& d = problem_.inputs[i];
     if (d.constant || d.dtype == DType::kUndefined) continue;
-    copy_strided(inputs_[i], d.strides, inputs[i].tensor.data(), contiguous_strides(d.dims), d.dims, dtype_size(d.dtype));
+    copy_strided(inputs_[i], d.strides, inputs[i].tensor.data(), contiguous_strides(d.dims), d.dims,
+                 dtype_size(d.dtype));
   }
 }
 
@@ -138,7 +153,8 @@ void ProblemBuffers::poison_outputs() {
 
 LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
   const auto bytes = static_cast<int64_t>(kernel.workspace_bytes());
-  if (!workspace_.is_defined() || workspace_.size() < bytes) workspace_ = Tensor::zeros(DType::kUint8, {bytes});
+  if (!workspace_.is_defined() || workspace_.size() < bytes)
+    workspace_ = Tensor::zeros(DType::kUint8, {bytes});
   return {inputs_.data(), outputs_.data(), workspace_.data(), &stream};
 }
 
@@ -152,7 +168,8 @@ Tensor ProblemBuffers::output_elements(size_t i, std::span<const int64_t> at) co
       position += flat % d.dims[axis] * d.strides[axis];
       flat /= d.dims[axis];
     }
-    std::memcpy(to.as<char>() + k * bytes, output_storage_[i].as<char>() + static_cast<size_t>(position) * bytes, bytes);
+    std::memcpy(to.as<char>() + k * bytes,
+                output_storage_[i].as<char>() + static_cast<size_t>(position) * bytes, bytes);
   }
   return to;
 }
@@ -196,7 +213,8 @@ CheckResult RegionCheck::run(Kernel& kernel, Stream& stream, const Tactic& tacti
   const double bound = error_bound(problem_, tactic);
   for (size_t i = 0; i < expected_.size(); ++i) {
     if (!expected_[i].is_defined()) continue;
-    const std::vector<double> want = expected_[i].to_doubles(), got = buffers.output_elements(i, positions_[i]).to_doubles();
+    const std::vector<double> want = expected_[i].to_doubles(),
+                              got = buffers.output_elements(i, positions_[i]).to_doubles();
     double scale = 0;
     for (double w : want)
       if (std::isfinite(w)) scale = std::max(scale, std::fabs(w));
@@ -204,21 +222,26 @@ CheckResult RegionCheck::run(Kernel& kernel, Stream& stream, const Tactic& tacti
     for (size_t k = 0; k < want.size(); ++k) {
       // Methods that combine neighbours (Winograd) may spread a non-finite value, but none may lose it.
       if (!std::isfinite(want[k])) {
-        if (std::isfinite(got[k]) && std::isnan(want[k])) result.error = std::numeric_limits<double>::infinity();
+        if (std::isfinite(got[k]) && std::isnan(want[k]))
+          result.error = std::numeric_limits<double>::infinity();
         continue;
       }
       if (!std::isfinite(got[k]) && kind_ == InputKind::kNonFinite) continue;
       const double difference = std::fabs(got[k] - want[k]);
-      const double relative = is_exact ? (difference <= allowed_steps(problem_.outputs[i].dtype) ? 0.0 : difference)
-                              : scale > 0 ? difference / scale : difference;
-      if (!(relative <= result.error)) result.error = std::isnan(relative) ? std::numeric_limits<double>::infinity() : relative;
+      const double relative =
+          is_exact    ? (difference <= allowed_steps(problem_.outputs[i].dtype) ? 0.0 : difference)
+          : scale > 0 ? difference / scale
+                      : difference;
+      if (!(relative <= result.error))
+        result.error = std::isnan(relative) ? std::numeric_limits<double>::infinity() : relative;
       if (!(relative <= bound) && result.failure.empty())
-        result.failure = "wrong result on " + std::string(input_kind_name(kind_)) + " inputs: output " + std::to_string(i) +
-                         " element " + std::to_string(positions_[i][k]) + ": expected " + std::to_string(want[k]) +
-                         ", found " + std::to_string(got[k]);
+        result.failure = "wrong result on " + std::string(input_kind_name(kind_)) + " inputs: output " +
+                         std::to_string(i) + " element " + std::to_string(positions_[i][k]) + ": expected " +
+                         std::to_string(want[k]) + ", found " + std::to_string(got[k]);
     }
   }
-  if (!(result.error <= bound) && result.failure.empty()) result.failure = "a NaN was lost on non-finite inputs";
+  if (!(result.error <= bound) && result.failure.empty())
+    result.failure = "a NaN was lost on non-finite inputs";
   return result;
 }
 

@@ -14,23 +14,24 @@ namespace wootz {
 enum class InputKind : uint8_t { kRandom, kLarge, kNonFinite };
 std::string_view input_kind_name(InputKind kind);
 
-/// Row-major inputs for a problem: constants as they are, floats by kind, wide integers from 0 to `most_integer` (they may
-/// be indices), 8-bit integers over their whole range. Deterministic in the seed.
+/// Row-major inputs for a problem: constants as they are, floats by kind, wide integers from 0 to
+/// `most_integer` (they may be indices), 8-bit integers over their whole range. Deterministic in the seed.
 std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t seed, int most_integer = 1);
 
-/// The bound on a result's error relative to its largest magnitude: rounding of the type, grown with the square root of
-/// the longest sum, plus what the tactic's method adds (docs/accuracy.md).
+/// The bound on a result's error relative to its largest magnitude: rounding of the type, grown with the
+/// square root of the longest sum, plus what the tactic's method adds (docs/accuracy.md).
 double error_bound(const Problem& problem, const Tactic& tactic);
 
 struct CheckResult {
-  double error = 0;            // largest |found - expected| over the largest |expected|, over all outputs
-  std::string failure;         // empty: within the bound
+  double error = 0;     // largest |found - expected| over the largest |expected|, over all outputs
+  std::string failure;  // empty: within the bound
 };
 
 /// The expected elements of one problem on one kind of inputs; made once and used for every candidate.
 class RegionCheck {
  public:
-  RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed, size_t most_elements);
+  RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
+              size_t most_elements);
 
   const std::vector<Datum>& inputs() const { return inputs_; }
 
@@ -43,8 +44,8 @@ class RegionCheck {
   const Problem& problem_;
   InputKind kind_;
   std::vector<Datum> inputs_;
-  std::vector<std::vector<int64_t>> positions_;   // by output
-  std::vector<Tensor> expected_;                  // by output
+  std::vector<std::vector<int64_t>> positions_;  // by output
+  std::vector<Tensor> expected_;                 // by output
 };
 
 /// Device buffers of one problem, strided as it says, filled from row-major data.

@@ -21,7 +21,8 @@ Tensor gather_elements(const Tensor& from, std::span<const int64_t> at) {
 }
 
 /// Positions in a tensor of `dims` that broadcast to the positions `at` of a tensor of `out_dims`.
-std::vector<int64_t> broadcast_positions(std::span<const int64_t> at, const Dims& out_dims, const Dims& dims) {
+std::vector<int64_t> broadcast_positions(std::span<const int64_t> at, const Dims& out_dims,
+                                         const Dims& dims) {
   if (dims == out_dims) return {at.begin(), at.end()};
   const Dims strides = contiguous_strides(dims);
   const size_t lead = out_dims.size() - dims.size();
@@ -44,9 +45,12 @@ Tensor rounded(DType dtype, const std::vector<double>& from) {
   visit_numeric(dtype, [&](auto kind) {
     using T = decltype(kind);
     for (size_t i = 0; i < from.size(); ++i) {
-      if constexpr (std::is_arithmetic_v<T>) t.as<T>()[i] = static_cast<T>(from[i]);
-      else if constexpr (std::is_constructible_v<T, double>) t.as<T>()[i] = T(from[i]);
-      else t.as<T>()[i] = T(static_cast<int64_t>(from[i]));
+      if constexpr (std::is_arithmetic_v<T>)
+        t.as<T>()[i] = static_cast<T>(from[i]);
+      else if constexpr (std::is_constructible_v<T, double>)
+        t.as<T>()[i] = T(from[i]);
+      else
+        t.as<T>()[i] = T(static_cast<int64_t>(from[i]));
     }
   });
   return t;
@@ -54,7 +58,8 @@ Tensor rounded(DType dtype, const std::vector<double>& from) {
 
 }  // namespace
 
-SampledReference::SampledReference(const Graph& graph, std::span<const Datum> inputs, const Bindings& bindings)
+SampledReference::SampledReference(const Graph& graph, std::span<const Datum> inputs,
+                                   const Bindings& bindings)
     : bindings_(bindings) {
   for (size_t i = 0; i < inputs.size(); ++i) whole_[graph.inputs()[i]] = inputs[i];
 }
@@ -76,7 +81,8 @@ Tensor SampledReference::elements_as(const Value* value, std::span<const int64_t
   const Node* node = value->producer();
   if (node && !whole_.contains(value)) {
     const OpDef& def = op_of(*node);
-    if (def.fusion == FusionKind::kPointwise && node->outputs().size() == 1) return pointwise(*node, own, dims_of(value));
+    if (def.fusion == FusionKind::kPointwise && node->outputs().size() == 1)
+      return pointwise(*node, own, dims_of(value));
     if (def.evaluate_elements && value->output_index() == 0) return heavy(*node, own);
   }
   return gather_elements(whole(value).tensor, own);
@@ -87,8 +93,10 @@ Tensor SampledReference::pointwise(const Node& node, std::span<const int64_t> at
   for (const Value* v : node.inputs()) {
     if (!v) operands.emplace_back();
     // Scalars stay scalars: some operators (Clip) take them as rank 0 only.
-    else if (dims_of(v).empty()) operands.emplace_back(whole(v));
-    else operands.emplace_back(elements_as(v, at, dims));
+    else if (dims_of(v).empty())
+      operands.emplace_back(whole(v));
+    else
+      operands.emplace_back(elements_as(v, at, dims));
   }
   std::vector<const Datum*> pointers;
   for (const Datum& d : operands) pointers.push_back(d.kind == Datum::Kind::kNone ? nullptr : &d);
@@ -136,7 +144,8 @@ std::vector<int64_t> sample_positions(const Dims& dims, size_t most, uint64_t se
   const size_t corners = size_t{1} << std::min<size_t>(dims.size(), 5);
   for (size_t mask = 0; mask < corners; ++mask) {
     int64_t flat = 0;
-    for (size_t i = 0; i < dims.size(); ++i) flat += (i < 5 && (mask >> i & 1)) ? (dims[i] - 1) * strides[i] : 0;
+    for (size_t i = 0; i < dims.size(); ++i)
+      flat += (i < 5 && (mask >> i & 1)) ? (dims[i] - 1) * strides[i] : 0;
     at.push_back(flat);
   }
   std::mt19937_64 random(seed);

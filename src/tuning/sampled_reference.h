@@ -9,12 +9,13 @@
 
 namespace wootz {
 
-/// Chosen elements of a graph's results by the operators' references. Pointwise operators run on the needed elements
-/// alone, heavy ones through their evaluate_elements, others whole (and are kept for the next question).
+/// Chosen elements of a graph's results by the operators' references. Pointwise operators run on the needed
+/// elements alone, heavy ones through their evaluate_elements, others whole (and are kept for the next
+/// question).
 class SampledReference {
  public:
-  /// `inputs` are the graph's, row-major; a kNone datum stands for an input left out. `bindings` give the symbols of the
-  /// graph's types.
+  /// `inputs` are the graph's, row-major; a kNone datum stands for an input left out. `bindings` give the
+  /// symbols of the graph's types.
   SampledReference(const Graph& graph, std::span<const Datum> inputs, const Bindings& bindings);
 
   /// Elements `at` (flat, row-major) of the value, in its own dtype, rank 1.
@@ -32,8 +33,8 @@ class SampledReference {
   std::map<const Value*, Dims> dims_;
 };
 
-/// Positions to look at in a tensor: its corners and a deterministic random choice; all of them when there are at most
-/// `most`.
+/// Positions to look at in a tensor: its corners and a deterministic random choice; all of them when there
+/// are at most `most`.
 std::vector<int64_t> sample_positions(const Dims& dims, size_t most, uint64_t seed);
 
 }  // namespace wootz

@@ -53,8 +53,10 @@ std::string TimingCache::key(const std::string& device, const std::string& tacti
 }
 
 std::string TimingCache::default_path() {
-  if (const char* base = std::getenv("XDG_CACHE_HOME"); base && *base) return std::string(base) + "/wootz/timings.txt";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/wootz/timings.txt";
+  if (const char* base = std::getenv("XDG_CACHE_HOME"); base && *base)
+    return std::string(base) + "/wootz/timings.txt";
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return std::string(home) + "/.cache/wootz/timings.txt";
   return "";
 }
 

@@ -6,7 +6,8 @@
 
 namespace wootz {
 
-/// Measured times by device, problem, tactic and configuration. The file is sorted readable text, one entry a line:
+/// Measured times by device, problem, tactic and configuration. The file is sorted readable text, one entry a
+/// line:
 ///   time_us <tab> device <tab> tactic@version <tab> config <tab> problem
 /// Merging two caches is set union.
 class TimingCache {
@@ -21,8 +22,8 @@ class TimingCache {
   size_t size() const { return times_.size(); }
   size_t skipped() const { return skipped_; }
 
-  static std::string key(const std::string& device, const std::string& tactic, int version, const std::string& config,
-                         const std::string& problem);
+  static std::string key(const std::string& device, const std::string& tactic, int version,
+                         const std::string& config, const std::string& problem);
   /// $XDG_CACHE_HOME/wootz/timings.txt, else ~/.cache/wootz/timings.txt; empty where there is no home.
   static std::string default_path();
 

@@ -29,7 +29,7 @@ TEST(Compile, ConcatRunsNothing) {
   const auto engine = compile_text(kSmallNet, options);
   size_t views = 0;
   for (const StepRecord& s : engine->steps) views += runs_nothing(s.sharing) ? 1 : 0;
-  EXPECT_GE(views, 2u);   // the concat and the flatten
+  EXPECT_GE(views, 2u);  // the concat and the flatten
 }
 
 TEST(Compile, SizesThatOnlyTheRunTells) {
@@ -81,15 +81,19 @@ std::string message_of(const std::function<void()>& f) {
 TEST(Compile, ErrorsTellExpectedAndFound) {
   CompileOptions options;
   options.shapes["z"] = {1};
-  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }), "--shapes: expected one of the inputs 'x', found 'z'");
+  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
+            "--shapes: expected one of the inputs 'x', found 'z'");
   options.shapes = {{"x", {1, 4, 8, 8}}};
-  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }), "input 'x' dimension 1: expected 3 (3), found 4");
+  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
+            "input 'x' dimension 1: expected 3 (3), found 4");
   options.shapes.clear();
   options.marks = {"nothing"};
-  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }), "--mark: expected the name of a tensor in the model, found 'nothing'");
+  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
+            "--mark: expected the name of a tensor in the model, found 'nothing'");
   options.marks.clear();
   options.backend = "tpu";
-  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }), "--device: expected one of cpu, reference, found 'tpu'");
+  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
+            "--device: expected one of cpu, reference, found 'tpu'");
 }
 
 TEST(Compile, RunErrorsTellExpectedAndFound) {
@@ -97,13 +101,17 @@ TEST(Compile, RunErrorsTellExpectedAndFound) {
   options.shapes["x"] = {1, 3, 8, 8};
   ExecutionState state(compile_text(kSmallNet, options));
   std::vector<Datum> out(1);
-  EXPECT_EQ(state.run(std::vector<Datum>{ramp({1, 4, 8, 8})}, out).message(), "input 'x' dimension 1: expected 3 (3), found 4");
-  EXPECT_EQ(state.run(std::vector<Datum>{ramp({3, 8, 8})}, out).message(), "input 'x': expected rank 4 float32[n,3,h,w], found [3,8,8]");
-  EXPECT_EQ(state.run(std::vector<Datum>{Tensor::zeros(DType::kInt64, {1, 3, 8, 8})}, out).message(), "input 'x': expected float32, found int64");
+  EXPECT_EQ(state.run(std::vector<Datum>{ramp({1, 4, 8, 8})}, out).message(),
+            "input 'x' dimension 1: expected 3 (3), found 4");
+  EXPECT_EQ(state.run(std::vector<Datum>{ramp({3, 8, 8})}, out).message(),
+            "input 'x': expected rank 4 float32[n,3,h,w], found [3,8,8]");
+  EXPECT_EQ(state.run(std::vector<Datum>{Tensor::zeros(DType::kInt64, {1, 3, 8, 8})}, out).message(),
+            "input 'x': expected float32, found int64");
   EXPECT_EQ(state.run({}, out).message(), "expected 1 inputs, found 0");
 }
 
-// The second backend proves the boundary: everything by the references, through the same plan and the same contexts.
+// The second backend proves the boundary: everything by the references, through the same plan and the same
+// contexts.
 TEST(Compile, ReferenceBackendRunsTheSamePlan) {
   CompileOptions options;
   options.backend = "reference";

@@ -38,7 +38,8 @@ inline Datum ramp(const Dims& dims) {
 }
 
 /// The engine's results lie within the type's bound of the references' on the model's text.
-inline void expect_matches_reference(const std::string& text, const std::shared_ptr<EngineData>& engine, const std::vector<Datum>& inputs) {
+inline void expect_matches_reference(const std::string& text, const std::shared_ptr<EngineData>& engine,
+                                     const std::vector<Datum>& inputs) {
   const std::unique_ptr<Graph> graph = read_model(text);
   const std::vector<Datum> want = evaluate_graph(*graph, inputs);
   ExecutionState state(engine);

@@ -21,7 +21,7 @@ std::string summary(const Graph& graph) {
 
 struct FuseCase {
   std::string name, graph, regions;
-  std::string remark;   // part of a reason that must be recorded
+  std::string remark;  // part of a reason that must be recorded
 };
 
 void check_fusion(const FuseCase& c) {
@@ -38,35 +38,48 @@ void check_fusion(const FuseCase& c) {
 }
 
 std::string conv_graph(const std::string& body, const std::string& outputs = "%y") {
-  return "graph(%x: float32[n,2,5,5], %r: float32[n,2,5,5]) -> (" + outputs + ") {\n%w: float32[2,2,1,1] = constant [1, 2, 3, 4]\n"
-         "%s: float32[2,1,1] = constant [2, 3]\n%h: float32[] = constant 0.5\n" + body + "\n}";
+  return "graph(%x: float32[n,2,5,5], %r: float32[n,2,5,5]) -> (" + outputs +
+         ") {\n%w: float32[2,2,1,1] = constant [1, 2, 3, 4]\n"
+         "%s: float32[2,1,1] = constant [2, 3]\n%h: float32[] = constant 0.5\n" +
+         body + "\n}";
 }
 
 TEST(Fuse, ContractionTails) {
   for (const FuseCase& c : std::vector<FuseCase>{
            {"activation", conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)"), "contraction: Conv Relu\n", ""},
-           {"residual and activation", conv_graph("%c = Conv(%x, %w)\n%d = Add(%c, %r)\n%y = Relu(%d)"), "contraction: Conv Add Relu\n", ""},
-           {"an expression that reads the result twice", conv_graph("%c = Conv(%x, %w)\n%d = Tanh(%c)\n%e = Mul(%c, %d)\n%y = Mul(%e, %h)"),
+           {"residual and activation", conv_graph("%c = Conv(%x, %w)\n%d = Add(%c, %r)\n%y = Relu(%d)"),
+            "contraction: Conv Add Relu\n", ""},
+           {"an expression that reads the result twice",
+            conv_graph("%c = Conv(%x, %w)\n%d = Tanh(%c)\n%e = Mul(%c, %d)\n%y = Mul(%e, %h)"),
             "contraction: Conv Tanh Mul Mul\n", ""},
-           {"the result is an output too", conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)", "%y, %c"), "contraction: Conv\npointwise: Relu\n",
-            "also read elsewhere"},
-           {"the last value may have many readers", conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)\n%z = GlobalMaxPool(%y)", "%y, %z"),
+           {"the result is an output too", conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)", "%y, %c"),
+            "contraction: Conv\npointwise: Relu\n", "also read elsewhere"},
+           {"the last value may have many readers",
+            conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)\n%z = GlobalMaxPool(%y)", "%y, %z"),
             "contraction: Conv Relu\nsingle: GlobalMaxPool\n", ""},
-           {"gate that depends on the result", conv_graph("%c = Conv(%x, %w)\n%p = GlobalMaxPool(%c)\n%g = Sigmoid(%p)\n%y = Mul(%c, %g)"),
-            "contraction: Conv\nsingle: GlobalMaxPool\npointwise: Sigmoid\npointwise: Mul\n", "depends on the result"},
-           {"a result that grows", "graph(%x: float32[1,2], %z: float32[3,2]) -> (%y) {\n%w: float32[2,2] = constant [1, 2, 3, 4]\n%c = MatMul(%x, %w)\n%y = Add(%c, %z)\n}",
+           {"gate that depends on the result",
+            conv_graph("%c = Conv(%x, %w)\n%p = GlobalMaxPool(%c)\n%g = Sigmoid(%p)\n%y = Mul(%c, %g)"),
+            "contraction: Conv\nsingle: GlobalMaxPool\npointwise: Sigmoid\npointwise: Mul\n",
+            "depends on the result"},
+           {"a result that grows",
+            "graph(%x: float32[1,2], %z: float32[3,2]) -> (%y) {\n%w: float32[2,2] = constant [1, 2, 3, "
+            "4]\n%c = MatMul(%x, %w)\n%y = Add(%c, %z)\n}",
             "contraction: MatMul\npointwise: Add\n", "shape differs"},
-           {"two convolutions and one sum", conv_graph("%c = Conv(%x, %w)\n%d = Conv(%r, %w)\n%y = Add(%c, %d)"), "contraction: Conv\ncontraction: Conv Add\n", ""},
+           {"two convolutions and one sum",
+            conv_graph("%c = Conv(%x, %w)\n%d = Conv(%r, %w)\n%y = Add(%c, %d)"),
+            "contraction: Conv\ncontraction: Conv Add\n", ""},
        })
     check_fusion(c);
 }
 
 TEST(Fuse, PointwiseGroups) {
   const auto graph = [](const std::string& body, const std::string& outputs = "%y") {
-    return "graph(%x: float32[n,4], %z: float32[n,4]) -> (" + outputs + ") {\n%one: float32[] = constant 1\n" + body + "\n}";
+    return "graph(%x: float32[n,4], %z: float32[n,4]) -> (" + outputs +
+           ") {\n%one: float32[] = constant 1\n" + body + "\n}";
   };
   for (const FuseCase& c : std::vector<FuseCase>{
-           {"a chain", graph("%a = Exp(%x)\n%b = Add(%a, %one)\n%y = Log(%b)"), "pointwise: Exp Add Log\n", ""},
+           {"a chain", graph("%a = Exp(%x)\n%b = Add(%a, %one)\n%y = Log(%b)"), "pointwise: Exp Add Log\n",
+            ""},
            {"several results", graph("%a = Exp(%x)\n%y = Add(%a, %z)", "%y, %a"), "pointwise: Exp Add\n", ""},
            {"a path through another region", graph("%a = Exp(%x)\n%s = Softmax(%a)\n%y = Add(%a, %s)"),
             "pointwise: Exp\nsingle: Softmax\npointwise: Add\n", "passes through another region"},
@@ -82,7 +95,7 @@ TEST(Fuse, ScalarsStayInBodiesAndTensorsAreOperands) {
   run_pass(*graph, fuse(), context);
   ASSERT_EQ(graph->node_count(), 1u);
   const Node& region = *graph->nodes().front();
-  EXPECT_EQ(region.inputs().size(), 3u);   // x, w, s
+  EXPECT_EQ(region.inputs().size(), 3u);  // x, w, s
   const auto view = view_contraction(region_body(region), {"Conv"});
   ASSERT_TRUE(view.has_value());
   EXPECT_EQ(view->tail.program.instructions.size(), 2u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a pass over a graph in text form and compares with the expected text; checks that a second run changes nothing and
-// that both graphs compute the same on random inputs by the references.
+// Runs a pass over a graph in text form and compares with the expected text; checks that a second run changes
+// nothing and that both graphs compute the same on random inputs by the references.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace wootz::pass_tests {
 struct Case {
   std::string name;
   std::string before;
-  std::string after;   // empty: the pass must leave the graph as it is
+  std::string after;  // empty: the pass must leave the graph as it is
 };
 
 inline TargetTraits test_target() {
@@ -56,7 +56,8 @@ inline std::vector<Datum> random_inputs(const Graph& graph, unsigned seed) {
   std::uniform_real_distribution<float> real(-3, 3);
   Bindings bindings(graph.symbols());
   for (size_t i = 0; i < graph.symbols().size(); ++i)
-    if (graph.symbols().at(SymbolId(i)).kind == Symbol::Kind::kInput) bindings.bind(SymbolId(i), 2 + int64_t(i) % 3);
+    if (graph.symbols().at(SymbolId(i)).kind == Symbol::Kind::kInput)
+      bindings.bind(SymbolId(i), 2 + int64_t(i) % 3);
   std::vector<Datum> inputs;
   for (const Value* v : graph.inputs()) {
     Dims dims;
@@ -65,9 +66,12 @@ inline std::vector<Datum> random_inputs(const Graph& graph, unsigned seed) {
     visit_numeric(t.dtype(), [&](auto zero) {
       using T = decltype(zero);
       for (int64_t i = 0; i < t.size(); ++i) {
-        if constexpr (std::is_same_v<T, bool>) t.as<T>()[i] = real(engine) > 0;
-        else if constexpr (std::is_constructible_v<T, float> && !std::is_integral_v<T>) t.as<T>()[i] = T(real(engine));
-        else t.as<T>()[i] = T(int64_t(std::abs(real(engine))));
+        if constexpr (std::is_same_v<T, bool>)
+          t.as<T>()[i] = real(engine) > 0;
+        else if constexpr (std::is_constructible_v<T, float> && !std::is_integral_v<T>)
+          t.as<T>()[i] = T(real(engine));
+        else
+          t.as<T>()[i] = T(int64_t(std::abs(real(engine))));
       }
     });
     inputs.emplace_back(std::move(t));

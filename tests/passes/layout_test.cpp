@@ -24,26 +24,34 @@ void check_layouts(const std::string& name, const std::string& text, const std::
   expect_same_results(*original, *graph, 0);
 }
 
-const std::string kHead = "graph(%x: float32[1,32,20,20]) -> (%y) {\n%w: float32[32,32,5,5] = constant splat 0.01\n";
+const std::string kHead =
+    "graph(%x: float32[1,32,20,20]) -> (%y) {\n%w: float32[32,32,5,5] = constant splat 0.01\n";
 
 TEST(AssignLayouts, ConversionsOnlyAtTheBorders) {
   check_layouts("convolutions with a residual",
-                kHead + "%a = Conv(%x, %w) {pads=[2,2,2,2]}\n%b = Relu(%a)\n%c = Conv(%b, %w) {pads=[2,2,2,2]}\n%d = Add(%c, %b)\n%y = GlobalAveragePool(%d)\n}",
+                kHead +
+                    "%a = Conv(%x, %w) {pads=[2,2,2,2]}\n%b = Relu(%a)\n%c = Conv(%b, %w) "
+                    "{pads=[2,2,2,2]}\n%d = Add(%c, %b)\n%y = GlobalAveragePool(%d)\n}",
                 "Relayout last\nConv last\nRelu last\nConv last\nAdd last\nGlobalAveragePool last\n");
   check_layouts("a result in row-major order", kHead + "%a = Conv(%x, %w) {pads=[2,2,2,2]}\n%y = Relu(%a)\n}",
                 "Relayout last\nConv last\nRelu last\nRelayout rows\n");
-  check_layouts("no convolution, no change", kHead + "%a = Relu(%x)\n%y = MaxPool(%a) {kernel_shape=[2,2]}\n}", "Relu rows\nMaxPool rows\n");
+  check_layouts("no convolution, no change",
+                kHead + "%a = Relu(%x)\n%y = MaxPool(%a) {kernel_shape=[2,2]}\n}",
+                "Relu rows\nMaxPool rows\n");
 }
 
 TEST(AssignLayouts, TransposesReadChannelsLast) {
-  check_layouts("to channels last", kHead + "%a = Conv(%x, %w) {pads=[2,2,2,2]}\n%y = Transpose(%a) {perm=[0,2,3,1]}\n}",
+  check_layouts("to channels last",
+                kHead + "%a = Conv(%x, %w) {pads=[2,2,2,2]}\n%y = Transpose(%a) {perm=[0,2,3,1]}\n}",
                 "Relayout last\nConv last\nTranspose rows\n");
 }
 
 TEST(AssignLayouts, OneConversionServesAllReaders) {
   check_layouts("two readers in row-major order",
-                "graph(%x: float32[1,32,20,20]) -> (%y, %z) {\n%w: float32[32,32,5,5] = constant splat 0.01\n%s: int64[2] = constant [32, 400]\n"
-                "%a = Conv(%x, %w) {pads=[2,2,2,2]}\n%y = Reshape(%a, %s)\n%t = Softmax(%a) {axis=3}\n%z = Reshape(%t, %s)\n}",
+                "graph(%x: float32[1,32,20,20]) -> (%y, %z) {\n%w: float32[32,32,5,5] = constant splat "
+                "0.01\n%s: int64[2] = constant [32, 400]\n"
+                "%a = Conv(%x, %w) {pads=[2,2,2,2]}\n%y = Reshape(%a, %s)\n%t = Softmax(%a) {axis=3}\n%z = "
+                "Reshape(%t, %s)\n}",
                 "Relayout last\nConv last\nRelayout rows\nReshape rows\nSoftmax rows\nReshape rows\n");
 }
 

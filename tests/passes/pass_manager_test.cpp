@@ -11,7 +11,8 @@ namespace wootz::pass_tests {
 namespace {
 
 const char* kTwoRewrites =
-    "graph(%x: float32[n,4]) -> (%y) {\n%one: float32[] = constant 1\n%a = Mul(%x, %one)\n%b = Relu(%a)\n%c = Div(%b, %one)\n%y = Relu(%c)\n}";
+    "graph(%x: float32[n,4]) -> (%y) {\n%one: float32[] = constant 1\n%a = Mul(%x, %one)\n%b = Relu(%a)\n%c "
+    "= Div(%b, %one)\n%y = Relu(%c)\n}";
 
 TEST(PassManager, StopsAfterTheGivenNumberOfChanges) {
   for (int64_t limit = 0; limit <= 3; ++limit) {
@@ -36,7 +37,9 @@ TEST(PassManager, DisablesPassesAndRulesByName) {
 }
 
 TEST(PassManager, MergesOriginsAndKeepsOutputNames) {
-  const auto graph = read_graph("graph(%x: float32[n]) -> (%y) {\n%two: float32[] = constant 2\n%z = Relu(%x)\n%y = Pow(%z, %two) ; from pow_7\n}");
+  const auto graph = read_graph(
+      "graph(%x: float32[n]) -> (%y) {\n%two: float32[] = constant 2\n%z = Relu(%x)\n%y = Pow(%z, %two) ; "
+      "from pow_7\n}");
   graph->nodes().back()->origins = {"pow_7"};
   PassContext context(test_target(), {});
   run_pass(*graph, simplify_algebra(), context);
@@ -67,7 +70,9 @@ TEST(PassManager, NamesThePassThatBreaksTheGraphAndSavesIt) {
 }
 
 TEST(Pattern, BindsVariablesLabelsAndAlternatives) {
-  const auto graph = read_graph("graph(%x: float32[n], %z: float32[n]) -> (%y) {\n%h: float32[] = constant 0.5\n%a = Mul(%h, %x)\n%y = Add(%z, %a)\n}");
+  const auto graph = read_graph(
+      "graph(%x: float32[n], %z: float32[n]) -> (%y) {\n%h: float32[] = constant 0.5\n%a = Mul(%h, %x)\n%y = "
+      "Add(%z, %a)\n}");
   Node& root = *graph->nodes().back();
   const auto match = Pattern("Add(product:Mul(x, $c)|Div(x, $c), z)").match(root);
   ASSERT_TRUE(match.has_value());

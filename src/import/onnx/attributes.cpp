@@ -64,14 +64,10 @@ Attribute read_attribute_value(const AttributeView& view, TensorReader& tensors,
       return last_of<int64_t>(view, base, 3, [](WireReader& in) { return in.integer(); });
     case AttributeKind::kString:
       return std::string(last_of<std::string_view>(view, base, 4, [](WireReader& in) { return in.bytes(); }));
-    case AttributeKind::kTensor:
-      return tensor_of<TensorView>(view, tensors, 5, tensor_field);
-    case AttributeKind::kSparseTensor:
-      return tensor_of<SparseTensorView>(view, tensors, 22, sparse_field);
-    case AttributeKind::kFloats:
-      return numbers_of<float>(view, base, 7);
-    case AttributeKind::kInts:
-      return numbers_of<int64_t>(view, base, 8);
+    case AttributeKind::kTensor: return tensor_of<TensorView>(view, tensors, 5, tensor_field);
+    case AttributeKind::kSparseTensor: return tensor_of<SparseTensorView>(view, tensors, 22, sparse_field);
+    case AttributeKind::kFloats: return numbers_of<float>(view, base, 7);
+    case AttributeKind::kInts: return numbers_of<int64_t>(view, base, 8);
     case AttributeKind::kStrings: {
       Strings strings;
       for_each_field(view, base, 9, [&](WireReader& in) { strings.emplace_back(in.bytes()); });
@@ -93,10 +89,8 @@ Attribute read_attribute_value(const AttributeView& view, TensorReader& tensors,
       if (!type) fail("expected a type, found none");
       return types.hint(*type, view.name);
     }
-    case AttributeKind::kTypes:
-      throw Error(ErrorKind::kUnsupported, "lists of types are not supported");
-    default:
-      break;
+    case AttributeKind::kTypes: throw Error(ErrorKind::kUnsupported, "lists of types are not supported");
+    default: break;
   }
   fail("expected a value, found none");
 }

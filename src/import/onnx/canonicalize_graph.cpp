@@ -118,8 +118,8 @@ void Canonicalizer::check(const Node& node, const OpDef& def, const std::string&
       problems_.add(ErrorKind::kInvalidModel, label, "the operator has no " + shown + " in this opset");
     else if (spec->fallback && spec->fallback->index() != attribute.second.index())
       problems_.add(ErrorKind::kInvalidModel, label,
-                    shown + ": expected " + std::string(wootz::attribute_kind_name(*spec->fallback)) + ", found " +
-                        std::string(wootz::attribute_kind_name(attribute.second)));
+                    shown + ": expected " + std::string(wootz::attribute_kind_name(*spec->fallback)) +
+                        ", found " + std::string(wootz::attribute_kind_name(attribute.second)));
   }
 }
 

@@ -14,12 +14,8 @@ std::pair<std::string_view, std::string_view> read_string_pair(WireReader in) {
   std::pair<std::string_view, std::string_view> pair;
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        pair.first = in.bytes();
-        break;
-      case 2:
-        pair.second = in.bytes();
-        break;
+      case 1: pair.first = in.bytes(); break;
+      case 2: pair.second = in.bytes(); break;
     }
   }
   return pair;
@@ -29,12 +25,8 @@ std::pair<std::string_view, int64_t> read_opset_import(WireReader in) {
   std::pair<std::string_view, int64_t> import{"", 0};
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        import.first = in.bytes();
-        break;
-      case 2:
-        import.second = in.integer();
-        break;
+      case 1: import.first = in.bytes(); break;
+      case 2: import.second = in.integer(); break;
     }
   }
   return import;
@@ -44,12 +36,8 @@ ValueInfoView read_value_info(WireReader in) {
   ValueInfoView info;
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        info.name = in.bytes();
-        break;
-      case 2:
-        info.type = read_type(in.message("TypeProto"));
-        break;
+      case 1: info.name = in.bytes(); break;
+      case 2: info.type = read_type(in.message("TypeProto")); break;
     }
   }
   return info;
@@ -58,36 +46,21 @@ ValueInfoView read_value_info(WireReader in) {
 /// Files written before IR version 2 have no type field: what is set tells the kind.
 AttributeKind kind_from_field(uint32_t field) {
   switch (field) {
-    case 2:
-      return AttributeKind::kFloat;
-    case 3:
-      return AttributeKind::kInt;
-    case 4:
-      return AttributeKind::kString;
-    case 5:
-      return AttributeKind::kTensor;
-    case 6:
-      return AttributeKind::kGraph;
-    case 7:
-      return AttributeKind::kFloats;
-    case 8:
-      return AttributeKind::kInts;
-    case 9:
-      return AttributeKind::kStrings;
-    case 10:
-      return AttributeKind::kTensors;
-    case 11:
-      return AttributeKind::kGraphs;
-    case 14:
-      return AttributeKind::kType;
-    case 15:
-      return AttributeKind::kTypes;
-    case 22:
-      return AttributeKind::kSparseTensor;
-    case 23:
-      return AttributeKind::kSparseTensors;
-    default:
-      return AttributeKind::kUndefined;
+    case 2: return AttributeKind::kFloat;
+    case 3: return AttributeKind::kInt;
+    case 4: return AttributeKind::kString;
+    case 5: return AttributeKind::kTensor;
+    case 6: return AttributeKind::kGraph;
+    case 7: return AttributeKind::kFloats;
+    case 8: return AttributeKind::kInts;
+    case 9: return AttributeKind::kStrings;
+    case 10: return AttributeKind::kTensors;
+    case 11: return AttributeKind::kGraphs;
+    case 14: return AttributeKind::kType;
+    case 15: return AttributeKind::kTypes;
+    case 22: return AttributeKind::kSparseTensor;
+    case 23: return AttributeKind::kSparseTensors;
+    default: return AttributeKind::kUndefined;
   }
 }
 
@@ -99,13 +72,9 @@ AttributeView read_attribute(WireReader in, int nesting) {
     if (const AttributeKind kind = kind_from_field(in.field()); kind != AttributeKind::kUndefined)
       seen = kind;
     switch (in.field()) {
-      case 1:
-        attribute.name = in.bytes();
-        break;
+      case 1: attribute.name = in.bytes(); break;
       case 6:
-      case 11:
-        attribute.graphs.push_back(read_graph(in.message("GraphProto"), nesting + 1));
-        break;
+      case 11: attribute.graphs.push_back(read_graph(in.message("GraphProto"), nesting + 1)); break;
       case 20: {
         const int64_t kind = in.integer();
         if (kind < 0 || kind > 14)
@@ -113,9 +82,7 @@ AttributeView read_attribute(WireReader in, int nesting) {
         attribute.kind = static_cast<AttributeKind>(kind);
         break;
       }
-      case 21:
-        attribute.reference = in.bytes();
-        break;
+      case 21: attribute.reference = in.bytes(); break;
     }
   }
   if (attribute.kind == AttributeKind::kUndefined) attribute.kind = seen;
@@ -126,27 +93,13 @@ NodeView read_node(WireReader in, int nesting) {
   NodeView node;
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        node.inputs.push_back(in.bytes());
-        break;
-      case 2:
-        node.outputs.push_back(in.bytes());
-        break;
-      case 3:
-        node.name = in.bytes();
-        break;
-      case 4:
-        node.op = in.bytes();
-        break;
-      case 5:
-        node.attributes.push_back(read_attribute(in.message("AttributeProto"), nesting));
-        break;
-      case 7:
-        node.domain = in.bytes();
-        break;
-      case 8:
-        node.overload = in.bytes();
-        break;
+      case 1: node.inputs.push_back(in.bytes()); break;
+      case 2: node.outputs.push_back(in.bytes()); break;
+      case 3: node.name = in.bytes(); break;
+      case 4: node.op = in.bytes(); break;
+      case 5: node.attributes.push_back(read_attribute(in.message("AttributeProto"), nesting)); break;
+      case 7: node.domain = in.bytes(); break;
+      case 8: node.overload = in.bytes(); break;
     }
   }
   return node;
@@ -158,24 +111,12 @@ GraphView read_graph(WireReader in, int nesting) {
   GraphView graph;
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        graph.nodes.push_back(read_node(in.message("NodeProto"), nesting));
-        break;
-      case 2:
-        graph.name = in.bytes();
-        break;
-      case 5:
-        graph.initializers.push_back(read_tensor(in.message("TensorProto")));
-        break;
-      case 11:
-        graph.inputs.push_back(read_value_info(in.message("ValueInfoProto")));
-        break;
-      case 12:
-        graph.outputs.push_back(read_value_info(in.message("ValueInfoProto")));
-        break;
-      case 13:
-        graph.value_infos.push_back(read_value_info(in.message("ValueInfoProto")));
-        break;
+      case 1: graph.nodes.push_back(read_node(in.message("NodeProto"), nesting)); break;
+      case 2: graph.name = in.bytes(); break;
+      case 5: graph.initializers.push_back(read_tensor(in.message("TensorProto"))); break;
+      case 11: graph.inputs.push_back(read_value_info(in.message("ValueInfoProto"))); break;
+      case 12: graph.outputs.push_back(read_value_info(in.message("ValueInfoProto"))); break;
+      case 13: graph.value_infos.push_back(read_value_info(in.message("ValueInfoProto"))); break;
       case 15:
         graph.sparse_initializers.push_back(read_sparse_tensor(in.message("SparseTensorProto")));
         break;
@@ -188,33 +129,15 @@ FunctionView read_function(WireReader in) {
   FunctionView function;
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        function.name = in.bytes();
-        break;
-      case 4:
-        function.inputs.push_back(in.bytes());
-        break;
-      case 5:
-        function.outputs.push_back(in.bytes());
-        break;
-      case 6:
-        function.attributes.push_back(in.bytes());
-        break;
-      case 7:
-        function.nodes.push_back(read_node(in.message("NodeProto"), 0));
-        break;
-      case 9:
-        function.opset_imports.push_back(read_opset_import(in.message("OperatorSetIdProto")));
-        break;
-      case 10:
-        function.domain = in.bytes();
-        break;
-      case 11:
-        function.attribute_defaults.push_back(read_attribute(in.message("AttributeProto"), 0));
-        break;
-      case 13:
-        function.overload = in.bytes();
-        break;
+      case 1: function.name = in.bytes(); break;
+      case 4: function.inputs.push_back(in.bytes()); break;
+      case 5: function.outputs.push_back(in.bytes()); break;
+      case 6: function.attributes.push_back(in.bytes()); break;
+      case 7: function.nodes.push_back(read_node(in.message("NodeProto"), 0)); break;
+      case 9: function.opset_imports.push_back(read_opset_import(in.message("OperatorSetIdProto"))); break;
+      case 10: function.domain = in.bytes(); break;
+      case 11: function.attribute_defaults.push_back(read_attribute(in.message("AttributeProto"), 0)); break;
+      case 13: function.overload = in.bytes(); break;
     }
   }
   return function;
@@ -224,12 +147,8 @@ DimView read_dim(WireReader in) {
   DimView dim;
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        dim.value = in.integer();
-        break;
-      case 2:
-        dim.param = in.bytes();
-        break;
+      case 1: dim.value = in.integer(); break;
+      case 2: dim.param = in.bytes(); break;
     }
   }
   return dim;
@@ -249,27 +168,13 @@ TensorView read_tensor(WireReader in) {
   tensor.message = in.rest();
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        in.append(tensor.dims);
-        break;
-      case 2:
-        tensor.dtype = in.integer();
-        break;
-      case 3:
-        tensor.is_segment = true;
-        break;
-      case 8:
-        tensor.name = in.bytes();
-        break;
-      case 9:
-        tensor.raw_data = in.bytes();
-        break;
-      case 13:
-        tensor.external_data.push_back(read_string_pair(in.message("StringStringEntryProto")));
-        break;
-      case 14:
-        tensor.is_external = in.integer() == 1;
-        break;
+      case 1: in.append(tensor.dims); break;
+      case 2: tensor.dtype = in.integer(); break;
+      case 3: tensor.is_segment = true; break;
+      case 8: tensor.name = in.bytes(); break;
+      case 9: tensor.raw_data = in.bytes(); break;
+      case 13: tensor.external_data.push_back(read_string_pair(in.message("StringStringEntryProto"))); break;
+      case 14: tensor.is_external = in.integer() == 1; break;
     }
   }
   return tensor;
@@ -279,15 +184,9 @@ SparseTensorView read_sparse_tensor(WireReader in) {
   SparseTensorView sparse;
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        sparse.values = read_tensor(in.message("TensorProto"));
-        break;
-      case 2:
-        sparse.indices = read_tensor(in.message("TensorProto"));
-        break;
-      case 3:
-        in.append(sparse.dims);
-        break;
+      case 1: sparse.values = read_tensor(in.message("TensorProto")); break;
+      case 2: sparse.indices = read_tensor(in.message("TensorProto")); break;
+      case 3: in.append(sparse.dims); break;
     }
   }
   return sparse;
@@ -327,9 +226,7 @@ TypeView read_type(WireReader in, int nesting) {
       case 4:
         read_type_content(in.message("TypeProto.Sequence"), TypeView::Kind::kSequence, type, nesting);
         break;
-      case 5:
-        read_type_content(in.message("TypeProto.Map"), TypeView::Kind::kMap, type, nesting);
-        break;
+      case 5: read_type_content(in.message("TypeProto.Map"), TypeView::Kind::kMap, type, nesting); break;
       case 7:
         read_type_content(in.message("TypeProto.Opaque"), TypeView::Kind::kOpaque, type, nesting);
         break;
@@ -349,36 +246,16 @@ ModelView read_model(std::string_view file) {
   WireReader in(file, "ModelProto");
   while (in.next()) {
     switch (in.field()) {
-      case 1:
-        model.ir_version = in.integer();
-        break;
-      case 2:
-        model.producer_name = in.bytes();
-        break;
-      case 3:
-        model.producer_version = in.bytes();
-        break;
-      case 4:
-        model.domain = in.bytes();
-        break;
-      case 5:
-        model.model_version = in.integer();
-        break;
-      case 7:
-        model.graph = read_graph(in.message("GraphProto"), 0);
-        break;
-      case 8:
-        model.opset_imports.push_back(read_opset_import(in.message("OperatorSetIdProto")));
-        break;
-      case 14:
-        model.metadata.push_back(read_string_pair(in.message("StringStringEntryProto")));
-        break;
-      case 20:
-        model.has_training = true;
-        break;
-      case 25:
-        model.functions.push_back(read_function(in.message("FunctionProto")));
-        break;
+      case 1: model.ir_version = in.integer(); break;
+      case 2: model.producer_name = in.bytes(); break;
+      case 3: model.producer_version = in.bytes(); break;
+      case 4: model.domain = in.bytes(); break;
+      case 5: model.model_version = in.integer(); break;
+      case 7: model.graph = read_graph(in.message("GraphProto"), 0); break;
+      case 8: model.opset_imports.push_back(read_opset_import(in.message("OperatorSetIdProto"))); break;
+      case 14: model.metadata.push_back(read_string_pair(in.message("StringStringEntryProto"))); break;
+      case 20: model.has_training = true; break;
+      case 25: model.functions.push_back(read_function(in.message("FunctionProto"))); break;
     }
   }
   return model;

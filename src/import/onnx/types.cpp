@@ -46,8 +46,7 @@ template <class MakeDim>
 Type TypeReader::convert(const TypeView& view, const MakeDim& make_dim) {
   using Kind = TypeView::Kind;
   switch (view.kind) {
-    case Kind::kNone:
-      return {};
+    case Kind::kNone: return {};
     case Kind::kOpaque:
       throw Error(ErrorKind::kUnsupported,
                   "expected a tensor, sequence, optional or map type, found an opaque one");
@@ -61,8 +60,7 @@ Type TypeReader::convert(const TypeView& view, const MakeDim& make_dim) {
       return Type::map(dtype_from_number(view.dtype),
                        view.element.empty() ? Type{} : convert(view.element[0], make_dim));
     case Kind::kTensor:
-    case Kind::kSparseTensor:
-      break;
+    case Kind::kSparseTensor: break;
   }
   Type type = Type::tensor(dtype_from_number(view.dtype));
   if (view.kind == Kind::kSparseTensor) type.kind = Type::Kind::kSparseTensor;

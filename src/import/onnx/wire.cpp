@@ -41,20 +41,11 @@ bool WireReader::next() {
   field_ = static_cast<uint32_t>(tag >> 3);
   if (tag >> 32 || field_ == 0) fail("expected a field number, found " + std::to_string(tag >> 3));
   switch (tag & 7) {
-    case 0:
-      wire_ = Wire::kVarint;
-      break;
-    case 1:
-      wire_ = Wire::kFixed64;
-      break;
-    case 2:
-      wire_ = Wire::kBytes;
-      break;
-    case 5:
-      wire_ = Wire::kFixed32;
-      break;
-    default:
-      fail("expected wire type 0, 1, 2 or 5, found " + std::to_string(tag & 7));
+    case 0: wire_ = Wire::kVarint; break;
+    case 1: wire_ = Wire::kFixed64; break;
+    case 2: wire_ = Wire::kBytes; break;
+    case 5: wire_ = Wire::kFixed32; break;
+    default: fail("expected wire type 0, 1, 2 or 5, found " + std::to_string(tag & 7));
   }
   pending_ = true;
   return true;
@@ -63,18 +54,10 @@ bool WireReader::next() {
 void WireReader::skip() {
   pending_ = false;
   switch (wire_) {
-    case Wire::kVarint:
-      varint();
-      break;
-    case Wire::kFixed64:
-      take(8);
-      break;
-    case Wire::kFixed32:
-      take(4);
-      break;
-    case Wire::kBytes:
-      take(varint());
-      break;
+    case Wire::kVarint: varint(); break;
+    case Wire::kFixed64: take(8); break;
+    case Wire::kFixed32: take(4); break;
+    case Wire::kBytes: take(varint()); break;
   }
 }
 

@@ -86,8 +86,9 @@ Limits limits_of(const EvalContext& ctx) {
   return l;
 }
 
-/// Kept boxes by their left edge, in columns as wide as the widest box: what overlaps a box starts in its own column or in a
-/// neighbour of that. Detectors that shift each class aside ask for tens of thousands of boxes at once.
+/// Kept boxes by their left edge, in columns as wide as the widest box: what overlaps a box starts in its own
+/// column or in a neighbour of that. Detectors that shift each class aside ask for tens of thousands of boxes
+/// at once.
 class Columns {
  public:
   Columns(const std::vector<Box>& boxes, const Ints& order) : boxes_(boxes) {
@@ -102,8 +103,10 @@ class Columns {
     }
     left_ = left;
     const double columns = widest > 0 ? (double(right) - left) / widest : 0;
-    if (finite && columns >= 1 && columns < 1e6) width_ = widest, kept_.resize(static_cast<size_t>(columns) + 1);
-    else kept_.resize(1);
+    if (finite && columns >= 1 && columns < 1e6)
+      width_ = widest, kept_.resize(static_cast<size_t>(columns) + 1);
+    else
+      kept_.resize(1);
   }
 
   bool is_clear(const Box& box, float iou) const {
@@ -117,7 +120,8 @@ class Columns {
 
  private:
   size_t column_of(const Box& box) const {
-    return width_ > 0 ? std::min(static_cast<size_t>((double(box.x0) - left_) / width_), kept_.size() - 1) : 0;
+    return width_ > 0 ? std::min(static_cast<size_t>((double(box.x0) - left_) / width_), kept_.size() - 1)
+                      : 0;
   }
   const std::vector<Box>& boxes_;
   std::vector<Ints> kept_;

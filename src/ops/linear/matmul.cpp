@@ -117,11 +117,13 @@ void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<do
       const T *as = a.as<T>() + a_at, *bs = b.as<T>() + b_at;
       if constexpr (std::is_integral_v<T>) {
         uint64_t sum = 0;
-        for (int64_t k = 0; k < p.k; ++k) sum += static_cast<uint64_t>(as[k]) * static_cast<uint64_t>(bs[k * p.n]);
+        for (int64_t k = 0; k < p.k; ++k)
+          sum += static_cast<uint64_t>(as[k]) * static_cast<uint64_t>(bs[k * p.n]);
         result[i] = static_cast<double>(static_cast<T>(sum));
       } else {
         double sum = 0;
-        for (int64_t k = 0; k < p.k; ++k) sum += static_cast<double>(as[k]) * static_cast<double>(bs[k * p.n]);
+        for (int64_t k = 0; k < p.k; ++k)
+          sum += static_cast<double>(as[k]) * static_cast<double>(bs[k * p.n]);
         result[i] = sum;
       }
     }

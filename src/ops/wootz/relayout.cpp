@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = x, element by element, stored in the order that the attribute `layout` names. Between operators of a compiled graph
-// only; the values' meaning does not change.
+// y = x, element by element, stored in the order that the attribute `layout` names. Between operators of a
+// compiled graph only; the values' meaning does not change.
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/registry.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// y[b,h,i,:] = sum_j softmax_j(scale * q[b,h,i,:] . k[b,h,j,:] + mask[b,h,i,j]) * v[b,h,j,:]. Inputs q [B,H,Sq,D],
-// k [B,H,Sk,D], v [B,H,Sk,Dv] and optionally an additive mask that broadcasts to [B,H,Sq,Sk]; with is_causal, key j counts
-// for query i only where j <= i. A row whose scores are all -inf gives zeros. `recognise_attention` makes it; no file has it.
+// y[b,h,i,:] = sum_j softmax_j(scale * q[b,h,i,:] . k[b,h,j,:] + mask[b,h,i,j]) * v[b,h,j,:]. Inputs q
+// [B,H,Sq,D], k [B,H,Sk,D], v [B,H,Sk,Dv] and optionally an additive mask that broadcasts to [B,H,Sq,Sk];
+// with is_causal, key j counts for query i only where j <= i. A row whose scores are all -inf gives zeros.
+// `recognise_attention` makes it; no file has it.
 #include <cmath>
 #include <limits>
 
@@ -52,8 +53,12 @@ std::vector<int64_t> mask_strides(const Tensor& mask) {
 class Reference {
  public:
   explicit Reference(EvalContext& c)
-      : attributes_(c.attributes_as<AttentionAttributes>()), dims_(c.input(0).dims()), keys_(c.input(1).dims()[2]),
-        value_size_(c.input(2).dims()[3]), q_(c.input(0).to_doubles()), k_(c.input(1).to_doubles()),
+      : attributes_(c.attributes_as<AttentionAttributes>()),
+        dims_(c.input(0).dims()),
+        keys_(c.input(1).dims()[2]),
+        value_size_(c.input(2).dims()[3]),
+        q_(c.input(0).to_doubles()),
+        k_(c.input(1).to_doubles()),
         v_(c.input(2).to_doubles()) {
     if (!c.has_input(3)) return;
     mask_ = c.input(3).to_doubles();
@@ -90,7 +95,8 @@ class Reference {
       for (int64_t d = 0; d < size; ++d) s += q[d] * k[j * size + d];
       s *= attributes_.scale;
       if (!mask_.empty())
-        s += mask_[size_t(b * mask_strides_[0] + h * mask_strides_[1] + i * mask_strides_[2] + j * mask_strides_[3])];
+        s += mask_[size_t(b * mask_strides_[0] + h * mask_strides_[1] + i * mask_strides_[2] +
+                          j * mask_strides_[3])];
       if (attributes_.is_causal && j > i) s = -std::numeric_limits<double>::infinity();
       scores_[size_t(j)] = s;
     }
@@ -134,7 +140,8 @@ void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<do
 
 double flops(const Node&, std::span<const Dims> inputs, std::span<const Dims> outputs) {
   if (inputs[0].size() != 4 || inputs[1].size() != 4 || outputs[0].size() != 4) return 0;
-  const double scores = double(inputs[0][0]) * double(inputs[0][1]) * double(inputs[0][2]) * double(inputs[1][2]);
+  const double scores =
+      double(inputs[0][0]) * double(inputs[0][1]) * double(inputs[0][2]) * double(inputs[1][2]);
   return scores * (2.0 * double(inputs[0][3]) + 2.0 * double(outputs[0][3]) + 8);
 }
 
@@ -163,7 +170,9 @@ std::vector<Sample> samples() {
       sample("mask for every score", {q, k, v, Datum(ramp({1, 2, 3, 5}, 1.0f))}, 1.0f, 0),
       sample("a row with every key masked", {q, k, v, Datum(all_masked)}, 1.0f, 0),
       sample("causal", {q, k, v}, 0.5f, 1),
-      sample("no batch", {Datum(ramp({0, 2, 3, 4}, 1)), Datum(ramp({0, 2, 5, 4}, 1)), Datum(ramp({0, 2, 5, 6}, 1))}, 1.0f, 0),
+      sample("no batch",
+             {Datum(ramp({0, 2, 3, 4}, 1)), Datum(ramp({0, 2, 5, 4}, 1)), Datum(ramp({0, 2, 5, 6}, 1))}, 1.0f,
+             0),
   };
 }
 

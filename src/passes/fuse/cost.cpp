@@ -17,11 +17,17 @@ constexpr double kDefaultFlops = 1e11, kDefaultBytes = 1e10;
 
 /// 3x3 convolutions of stride 1 over many channels run by Winograd's algorithm, which multiplies less.
 double winograd_saving(const Node& node, const std::vector<Dims>& inputs) {
-  if (!node.is("Conv") || node.attributes.get<int64_t>("group", 1) != 1 || inputs.size() < 2 || inputs[1].size() != 4) return 1;
+  if (!node.is("Conv") || node.attributes.get<int64_t>("group", 1) != 1 || inputs.size() < 2 ||
+      inputs[1].size() != 4)
+    return 1;
   const Dims& w = inputs[1];
-  const Ints strides = node.attributes.get<Ints>("strides", {}), dilations = node.attributes.get<Ints>("dilations", {});
-  const auto all_one = [](const Ints& v) { return std::all_of(v.begin(), v.end(), [](int64_t x) { return x == 1; }); };
-  return w[0] >= 16 && w[1] >= 16 && w[2] == 3 && w[3] == 3 && all_one(strides) && all_one(dilations) ? 2.3 : 1;
+  const Ints strides = node.attributes.get<Ints>("strides", {}),
+             dilations = node.attributes.get<Ints>("dilations", {});
+  const auto all_one = [](const Ints& v) {
+    return std::all_of(v.begin(), v.end(), [](int64_t x) { return x == 1; });
+  };
+  return w[0] >= 16 && w[1] >= 16 && w[2] == 3 && w[3] == 3 && all_one(strides) && all_one(dilations) ? 2.3
+                                                                                                      : 1;
 }
 
 double flops_of(const Node& node, const SizeModel& sizes) {
@@ -47,8 +53,9 @@ Work work_of(std::span<Node* const> nodes, const SizeModel& sizes) {
       if (v && !inside.contains(v->producer()) && read.insert(v).second) work.bytes += sizes.bytes_of(*v);
     for (const Value* v : n->outputs()) {
       if (!v) continue;
-      const bool leaves = v->graph()->is_output(v) || std::any_of(v->uses().begin(), v->uses().end(),
-                                                                  [&](const Use& u) { return !inside.contains(u.node); });
+      const bool leaves =
+          v->graph()->is_output(v) || std::any_of(v->uses().begin(), v->uses().end(),
+                                                  [&](const Use& u) { return !inside.contains(u.node); });
       if (leaves) work.bytes += sizes.bytes_of(*v);
     }
   }
@@ -56,7 +63,8 @@ Work work_of(std::span<Node* const> nodes, const SizeModel& sizes) {
 }
 
 double predicted_seconds(const Work& work, const TargetTraits& target) {
-  const double flops_per_second = kFlopsEfficiency * (target.flops_per_second > 0 ? target.flops_per_second : kDefaultFlops);
+  const double flops_per_second =
+      kFlopsEfficiency * (target.flops_per_second > 0 ? target.flops_per_second : kDefaultFlops);
   double bytes_per_second = target.bytes_per_second > 0 ? target.bytes_per_second : kDefaultBytes;
   if (work.bytes < static_cast<double>(target.cache_bytes) / 2) bytes_per_second *= kCacheSpeedup;
   return target.launch_seconds + std::max(work.flops / flops_per_second, work.bytes / bytes_per_second);

@@ -8,7 +8,7 @@ namespace wootz {
 
 /// What a region moves and computes.
 struct Work {
-  double bytes = 0;   // read from and written to memory: operands and results, not what stays inside
+  double bytes = 0;  // read from and written to memory: operands and results, not what stays inside
   double flops = 0;
 };
 

@@ -12,13 +12,14 @@ namespace {
 
 void name_kinds(Groups& groups) {
   for (Group& g : groups.all())
-    if (g.nodes.size() == 1 && g.kind == "single" && g.nodes[0]->is("wootz", "Attention")) g.kind = "attention";
+    if (g.nodes.size() == 1 && g.kind == "single" && g.nodes[0]->is("wootz", "Attention"))
+      g.kind = "attention";
 }
 
 bool run(Graph& graph, PassContext& context) {
   if (graph.node_count() == 0) return false;
   for (const auto& node : graph.nodes())
-    if (is_region(*node)) return false;   // fused already
+    if (is_region(*node)) return false;  // fused already
   const SizeModel sizes(graph.symbols(), context);
   Groups groups(graph);
   if (context.allow_patch("fuse")) {

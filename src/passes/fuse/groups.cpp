@@ -34,7 +34,7 @@ void Groups::for_each_producing_group(int group, F&& f) const {
 void Groups::reorder() {
   position_.assign(groups_.size(), -1);
   std::vector<char> entered(groups_.size(), 0);
-  std::vector<std::pair<int, bool>> stack;   // group, whether its producers are done
+  std::vector<std::pair<int, bool>> stack;  // group, whether its producers are done
   int next = 0;
   for (size_t start = 0; start < groups_.size(); ++start) {
     if (groups_[start].nodes.empty()) continue;
@@ -61,7 +61,8 @@ bool Groups::would_cycle(const std::vector<Node*>& nodes) const {
   for (const Node* n : nodes)
     if (std::find(inside.begin(), inside.end(), group_of(n)) == inside.end()) inside.push_back(group_of(n));
   if (inside.size() < 2) return false;
-  // What depends on the inside stands behind its first group; nothing before that can be on a path that comes back.
+  // What depends on the inside stands behind its first group; nothing before that can be on a path that comes
+  // back.
   int first = position_[size_t(inside[0])];
   for (int g : inside) first = std::min(first, position_[size_t(g)]);
   const int seen = ++query_, within = ++query_;
@@ -100,7 +101,8 @@ void Groups::join(const std::vector<Node*>& nodes, std::string kind) {
   }
   Group& g = groups_[size_t(into)];
   g.kind = std::move(kind);
-  std::sort(g.nodes.begin(), g.nodes.end(), [&](const Node* a, const Node* b) { return index_of(a) < index_of(b); });
+  std::sort(g.nodes.begin(), g.nodes.end(),
+            [&](const Node* a, const Node* b) { return index_of(a) < index_of(b); });
   if (joined) reorder();
 }
 

@@ -6,7 +6,8 @@
 
 namespace wootz {
 
-/// Whether the node computes output element i from element i of its (broadcast) inputs by a scalar instruction.
+/// Whether the node computes output element i from element i of its (broadcast) inputs by a scalar
+/// instruction.
 bool is_pointwise(const Node& node);
 bool is_contraction(const Node& node);
 

@@ -8,8 +8,8 @@
 namespace wootz {
 namespace {
 
-constexpr size_t kMaxNodes = 48;      // of one scalar program
-constexpr size_t kMaxOperands = 24;   // operands and results of one region
+constexpr size_t kMaxNodes = 48;     // of one scalar program
+constexpr size_t kMaxOperands = 24;  // operands and results of one region
 
 /// Values that cross the border of the joined group.
 size_t border(const std::vector<Node*>& nodes) {
@@ -43,7 +43,9 @@ void grow_pointwise(Groups& groups, const SizeModel&, PassContext& context) {
     groups.join({node}, "pointwise");
     for (const Value* v : node->inputs()) {
       Node* producer = v ? v->producer() : nullptr;
-      if (!producer || producer->graph() != node->graph() || groups.group_of(producer) == groups.group_of(node)) continue;
+      if (!producer || producer->graph() != node->graph() ||
+          groups.group_of(producer) == groups.group_of(node))
+        continue;
       const Group& before = groups[groups.group_of(producer)];
       if (before.kind != "pointwise") continue;
       std::vector<Node*> joined = before.nodes;

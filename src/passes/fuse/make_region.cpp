@@ -14,7 +14,9 @@ namespace {
 class RegionMaker {
  public:
   RegionMaker(Graph& graph, const Group& group)
-      : graph_(graph), group_(group), inside_(group.nodes.begin(), group.nodes.end()),
+      : graph_(graph),
+        group_(group),
+        inside_(group.nodes.begin(), group.nodes.end()),
         body_(std::make_shared<Graph>(graph.shared_symbols(), &graph)) {}
 
   Node* make(float predicted_us) {
@@ -27,7 +29,8 @@ class RegionMaker {
     Node* region = graph_.add_node(kRegionDomain, kRegionOp, inputs_, group_.nodes.front());
     for (const Node* n : group_.nodes)
       for (const std::string& o : n->origins)
-        if (std::find(region->origins.begin(), region->origins.end(), o) == region->origins.end()) region->origins.push_back(o);
+        if (std::find(region->origins.begin(), region->origins.end(), o) == region->origins.end())
+          region->origins.push_back(o);
     region->attributes.set("body", body_);
     region->attributes.set("kind", group_.kind);
     region->attributes.set("predicted_us", predicted_us);
@@ -43,8 +46,8 @@ class RegionMaker {
   bool folds_scalars(const Node& n) const { return group_.kind != "single" && is_pointwise(n); }
 
   bool leaves(const Value& v) const {
-    return graph_.is_output(&v) ||
-           std::any_of(v.uses().begin(), v.uses().end(), [&](const Use& u) { return !inside_.contains(u.node); });
+    return graph_.is_output(&v) || std::any_of(v.uses().begin(), v.uses().end(),
+                                               [&](const Use& u) { return !inside_.contains(u.node); });
   }
 
   Value* body_value(Value* v) {

@@ -11,7 +11,8 @@
 namespace wootz {
 namespace {
 
-/// Labels: true is channels last. A node has a label for what it reads and one for what it writes; mostly they are one.
+/// Labels: true is channels last. A node has a label for what it reads and one for what it writes; mostly
+/// they are one.
 class Assignment {
  public:
   Assignment(Graph& graph, PassContext& context)
@@ -33,13 +34,14 @@ class Assignment {
 
  private:
   struct NodeLabels {
-    int reads = -1, writes = -1;   // -1: row-major
+    int reads = -1, writes = -1;  // -1: row-major
     LayoutRule rule;
   };
 
   double move_seconds(const Value& value) const {
     const TargetTraits& t = context_.target;
-    return 2 * sizes_.bytes_of(value) / (t.bytes_per_second > 0 ? t.bytes_per_second : 1e10) + t.launch_seconds;
+    return 2 * sizes_.bytes_of(value) / (t.bytes_per_second > 0 ? t.bytes_per_second : 1e10) +
+           t.launch_seconds;
   }
 
   void add_node(Node& node) {
@@ -66,7 +68,7 @@ class Assignment {
   /// The label that a reader wants; nothing where it takes any layout.
   std::optional<int> read_label(const Use& use) const {
     auto it = nodes_.find(use.node);
-    if (it == nodes_.end()) return -1;   // a subgraph's node
+    if (it == nodes_.end()) return -1;  // a subgraph's node
     const NodeLabels& labels = it->second;
     if (labels.rule.kind == LayoutRule::Kind::kEqual) {
       const auto& in = labels.rule.inputs;
@@ -97,7 +99,8 @@ class Assignment {
     if (graph_.is_output(&value)) readers.push_back(-1);
     // Values that both layouts order alike cost nothing; a trace of cost keeps neighbours in one layout.
     const double cost = layouts_coincide(value) ? 1e-9 : move_seconds(value);
-    // true -> false: paid once through a variable that any row-major reader pulls to false; false -> true likewise.
+    // true -> false: paid once through a variable that any row-major reader pulls to false; false -> true
+    // likewise.
     const int to_false = cut_.add_variable(), to_true = cut_.add_variable();
     if (w >= 0) {
       cut_.cost_if_true_false(w, to_false, cost);
@@ -164,7 +167,8 @@ class Assignment {
     Value* out = node->add_output(graph_.unique_name(value.name + "_relayout"), value.type);
     out->layout = to_last ? Layout::kChannelsLast : Layout::kRowMajor;
     nodes_[node] = {};
-    context_.remark(*node, "layout conversion of " + value.name + " to " + (to_last ? "channels last" : "row-major") + " order, " +
+    context_.remark(*node, "layout conversion of " + value.name + " to " +
+                               (to_last ? "channels last" : "row-major") + " order, " +
                                std::to_string(static_cast<int64_t>(sizes_.bytes_of(value))) + " bytes");
     return node;
   }
@@ -181,14 +185,15 @@ class Assignment {
 bool run(Graph& graph, PassContext& context) {
   if (!context.target.prefers_channels_last || context.exhausted()) return false;
   for (const auto& node : graph.nodes())
-    if (node->is("wootz", "Relayout") || node->is("wootz", "Region")) return false;   // assigned already
+    if (node->is("wootz", "Relayout") || node->is("wootz", "Region")) return false;  // assigned already
   return Assignment(graph, context).run();
 }
 
 }  // namespace
 
 Pass assign_layouts() {
-  return {"assign_layouts", "Chooses the layout of every value so that kernels and conversions together cost least.", run};
+  return {"assign_layouts",
+          "Chooses the layout of every value so that kernels and conversions together cost least.", run};
 }
 
 }  // namespace wootz

@@ -4,8 +4,8 @@
 
 namespace wootz {
 
-/// Gives every value of rank 3 to 5 the layout that makes the sum of kernel and conversion costs least, and puts
-/// wootz.Relayout nodes where a value is read in another layout than it is written in.
+/// Gives every value of rank 3 to 5 the layout that makes the sum of kernel and conversion costs least, and
+/// puts wootz.Relayout nodes where a value is read in another layout than it is written in.
 Pass assign_layouts();
 
 }  // namespace wootz

@@ -11,11 +11,26 @@
 namespace wootz {
 namespace {
 
-constexpr std::array kSpatial = {"MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "Resize",
-                                 "BatchNormalization", "InstanceNormalization", "GroupNormalization", "Pad", "Slice", "Split", "Dropout",
-                                 "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "LRN"};
-/// What a convolution loses in row-major order, in times of its own. No fast kernel of the CPU backend takes that order, so
-/// a conversion is always cheaper than the reference.
+constexpr std::array kSpatial = {"MaxPool",
+                                 "AveragePool",
+                                 "LpPool",
+                                 "GlobalAveragePool",
+                                 "GlobalMaxPool",
+                                 "Resize",
+                                 "BatchNormalization",
+                                 "InstanceNormalization",
+                                 "GroupNormalization",
+                                 "Pad",
+                                 "Slice",
+                                 "Split",
+                                 "Dropout",
+                                 "ReduceMean",
+                                 "ReduceSum",
+                                 "ReduceMax",
+                                 "ReduceMin",
+                                 "LRN"};
+/// What a convolution loses in row-major order, in times of its own. No fast kernel of the CPU backend takes
+/// that order, so a conversion is always cheaper than the reference.
 constexpr double kConvLoss = 10000;
 
 bool keeps_rank(const Node& node) {
@@ -67,7 +82,8 @@ bool layouts_coincide(const Value& value) {
 
 LayoutRule layout_rule_of(const Node& node, const SizeModel& sizes, const TargetTraits& target) {
   const Value* out = node.output(0);
-  if (!out || !has_layouts(*out) || !node.domain.empty()) return node.is("Transpose") && out ? transpose_rule(node) : LayoutRule{};
+  if (!out || !has_layouts(*out) || !node.domain.empty())
+    return node.is("Transpose") && out ? transpose_rule(node) : LayoutRule{};
   if (node.is("Transpose")) return transpose_rule(node);
   if (node.is("Conv") || node.is("ConvTranspose")) {
     Node* self = const_cast<Node*>(&node);
@@ -83,7 +99,8 @@ LayoutRule layout_rule_of(const Node& node, const SizeModel& sizes, const Target
   }
   if (node.is("Softmax") && keeps_rank(node) && node.attributes.get<int64_t>("axis", -1) == 1)
     return {LayoutRule::Kind::kEqual, {0}, 0};
-  const bool spatial = std::find_if(kSpatial.begin(), kSpatial.end(), [&](const char* op) { return node.op == op; }) != kSpatial.end();
+  const bool spatial = std::find_if(kSpatial.begin(), kSpatial.end(),
+                                    [&](const char* op) { return node.op == op; }) != kSpatial.end();
   const bool has_indices = node.is("MaxPool") && node.output(1);
   if (spatial && keeps_rank(node) && !has_indices) return {LayoutRule::Kind::kEqual, {0}, 0};
   return {};

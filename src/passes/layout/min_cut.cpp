@@ -8,7 +8,7 @@ namespace wootz {
 namespace {
 
 constexpr int kSource = 0, kSink = 1;
-constexpr double kTiny = 1e-15;   // seconds; less is rounding
+constexpr double kTiny = 1e-15;  // seconds; less is rounding
 
 }  // namespace
 

@@ -5,8 +5,8 @@
 
 namespace wootz {
 
-/// Binary labels of least total cost: minimum cut by Dinic's method. Variables are 0..n-1 and take label true (source
-/// side) or false (sink side); of several minima the one with the fewest true labels is found.
+/// Binary labels of least total cost: minimum cut by Dinic's method. Variables are 0..n-1 and take label true
+/// (source side) or false (sink side); of several minima the one with the fewest true labels is found.
 class MinCut {
  public:
   int add_variable();
@@ -27,8 +27,8 @@ class MinCut {
   bool layer();
   double push(int node, double flow);
 
-  std::vector<std::vector<int>> out_{{}, {}};   // node -> edges; 0 is the source, 1 the sink
-  std::vector<Edge> edges_;                     // an edge and its reverse are 2k and 2k+1
+  std::vector<std::vector<int>> out_{{}, {}};  // node -> edges; 0 is the source, 1 the sink
+  std::vector<Edge> edges_;                    // an edge and its reverse are 2k and 2k+1
   std::vector<int> level_;
   std::vector<size_t> next_;
 };

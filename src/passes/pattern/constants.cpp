@@ -17,8 +17,10 @@ Tensor tensor_from_doubles(DType dtype, Dims dims, const std::vector<double>& va
   return t;
 }
 
-std::optional<std::vector<double>> values_along(const Value* constant, int64_t rank, int64_t axis, int64_t extent) {
-  if (!constant || !constant->is_constant() || !(is_float(constant->type.dtype) || is_integer(constant->type.dtype)))
+std::optional<std::vector<double>> values_along(const Value* constant, int64_t rank, int64_t axis,
+                                                int64_t extent) {
+  if (!constant || !constant->is_constant() ||
+      !(is_float(constant->type.dtype) || is_integer(constant->type.dtype)))
     return std::nullopt;
   const Tensor& t = *constant->constant;
   if (t.rank() > rank) return std::nullopt;

@@ -12,9 +12,10 @@ namespace wootz {
 /// The numbers rounded to `dtype`.
 Tensor tensor_from_doubles(DType dtype, Dims dims, const std::vector<double>& values);
 
-/// A numeric constant that varies along one axis at most of a result of rank `rank`: its `extent` values along `axis` (a
-/// single value is repeated). Nothing when it varies along another axis or widens the result.
-std::optional<std::vector<double>> values_along(const Value* constant, int64_t rank, int64_t axis, int64_t extent);
+/// A numeric constant that varies along one axis at most of a result of rank `rank`: its `extent` values
+/// along `axis` (a single value is repeated). Nothing when it varies along another axis or widens the result.
+std::optional<std::vector<double>> values_along(const Value* constant, int64_t rank, int64_t axis,
+                                                int64_t extent);
 
 /// Every element of a numeric constant changed by f.
 Tensor map_elements(const Tensor& t, const std::function<double(double)>& f);

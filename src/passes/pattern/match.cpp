@@ -49,7 +49,8 @@ std::optional<std::vector<Dim>> known_dims(const Value* value) {
 }
 
 std::optional<std::vector<int64_t>> known_ints(const Value* value) {
-  if (value && value->is_constant() && (is_integer(value->constant->dtype()) || value->constant->dtype() == DType::kBool))
+  if (value && value->is_constant() &&
+      (is_integer(value->constant->dtype()) || value->constant->dtype() == DType::kBool))
     return value->constant->to_int64s();
   const std::optional<std::vector<Dim>> dims = known_dims(value);
   if (!dims) return std::nullopt;
@@ -67,16 +68,21 @@ bool is_read_once(const Value* value) {
 }
 
 bool same_shape(const Value* a, const Value* b) {
-  if (!a || !b || !a->type.has_rank() || !b->type.has_rank() || a->type.rank() != b->type.rank()) return false;
+  if (!a || !b || !a->type.has_rank() || !b->type.has_rank() || a->type.rank() != b->type.rank())
+    return false;
   const SymbolTable& symbols = a->graph()->symbols();
   for (size_t i = 0; i < a->type.shape->size(); ++i)
     if (!symbols.equal((*a->type.shape)[i], (*b->type.shape)[i])) return false;
   return true;
 }
 
-bool has_rank(const Value* value, int64_t rank) { return value && value->type.has_rank() && value->type.rank() == rank; }
+bool has_rank(const Value* value, int64_t rank) {
+  return value && value->type.has_rank() && value->type.rank() == rank;
+}
 
-bool is_float_value(const Value* value) { return value && value->type.is_tensor() && is_float(value->type.dtype); }
+bool is_float_value(const Value* value) {
+  return value && value->type.is_tensor() && is_float(value->type.dtype);
+}
 
 Value* Match::value(std::string_view name) const {
   auto it = values.find(name);

@@ -32,17 +32,18 @@ bool is_float_value(const Value* value);
 /// What a pattern matched.
 struct Match {
   Node* root = nullptr;
-  std::map<std::string, Value*, std::less<>> values;   // variables
-  std::map<std::string, Node*, std::less<>> nodes;     // labelled nodes
-  std::vector<Node*> interior;                         // every matched node
+  std::map<std::string, Value*, std::less<>> values;  // variables
+  std::map<std::string, Node*, std::less<>> nodes;    // labelled nodes
+  std::vector<Node*> interior;                        // every matched node
 
-  Value* value(std::string_view name) const;           // null when the variable is not bound
+  Value* value(std::string_view name) const;  // null when the variable is not bound
   Node* node(std::string_view name) const;
-  double number(std::string_view name) const;          // of a $scalar variable
+  double number(std::string_view name) const;  // of a $scalar variable
 };
 
 /// An expression over nodes, e.g. `Mul(x, s:Sigmoid(x))`:
-///   Op(a, b)      an ai.onnx node with exactly these inputs (trailing absent ones aside); wootz.Op(...) for that domain;
+///   Op(a, b)      an ai.onnx node with exactly these inputs (trailing absent ones aside); wootz.Op(...) for
+///   that domain;
 ///                 Add, Mul, Max, Min, And, Or, Equal match with their operands in either order
 ///   Op(a, ..)     further inputs are not looked at
 ///   label:Op(..)  names the node
@@ -54,7 +55,7 @@ struct Match {
 /// Values inside the match (all but the root's) may not be read outside it unless `allow_shared`.
 class Pattern {
  public:
-  explicit Pattern(std::string_view text);   // Error(kInternal) where the text is malformed
+  explicit Pattern(std::string_view text);  // Error(kInternal) where the text is malformed
   std::optional<Match> match(Node& root, bool allow_shared = false) const;
   /// Op of the root, for dispatch.
   const std::vector<std::string>& root_ops() const { return root_ops_; }
@@ -63,10 +64,10 @@ class Pattern {
   struct Term {
     enum class Kind : uint8_t { kNode, kVariable, kConstant, kScalar, kNumber, kEither };
     Kind kind = Kind::kVariable;
-    std::string domain, name;     // op, or variable
+    std::string domain, name;  // op, or variable
     std::string label;
     double number = 0;
-    bool open = false;            // `..`
+    bool open = false;  // `..`
     std::vector<Term> children;
   };
 

@@ -20,7 +20,8 @@ bool is_pinned(const Value& value, const Graph& graph) {
 
 class Applier {
  public:
-  Applier(Patch& patch, Node& root, std::string_view rule) : patch_(patch), root_(root), graph_(*root.graph()), rule_(rule) {}
+  Applier(Patch& patch, Node& root, std::string_view rule)
+      : patch_(patch), root_(root), graph_(*root.graph()), rule_(rule) {}
 
   bool apply(PassContext& context) {
     // A graph output keeps its own writer: an Identity that only feeds it cannot vanish.
@@ -41,7 +42,8 @@ class Applier {
     for (Node* n : made_nodes_) merge_origins(n->origins, origins);
     if (made_nodes_.empty())
       for (const auto& r : patch_.replacements)
-        if (r.by.existing && r.by.existing->producer()) merge_origins(r.by.existing->producer()->origins, origins);
+        if (r.by.existing && r.by.existing->producer())
+          merge_origins(r.by.existing->producer()->origins, origins);
     erase_dead(candidates);
     return true;
   }
@@ -49,8 +51,9 @@ class Applier {
  private:
   void add_constant(const Patch::NewConstant& c) {
     const std::string name = graph_.unique_name("constant");
-    made_constants_.push_back(c.data.is_defined() ? graph_.add_constant(name, c.data)
-                                                  : graph_.add_symbolic_constant(name, c.dtype, c.contents, c.scalar));
+    made_constants_.push_back(c.data.is_defined()
+                                  ? graph_.add_constant(name, c.data)
+                                  : graph_.add_symbolic_constant(name, c.dtype, c.contents, c.scalar));
   }
 
   Value* resolve(const PatchOperand& operand) const {
@@ -75,7 +78,8 @@ class Applier {
 
   void replace(Value* old, Value* by) {
     adopt_type(*old, *by);
-    const bool made = by->producer() && std::find(made_nodes_.begin(), made_nodes_.end(), by->producer()) != made_nodes_.end();
+    const bool made = by->producer() &&
+                      std::find(made_nodes_.begin(), made_nodes_.end(), by->producer()) != made_nodes_.end();
     if (graph_.is_output(old) && is_pinned(*by, graph_)) {
       Node* identity = graph_.add_node("Identity", {by}, &root_);
       Value* copy = identity->add_output(graph_.unique_name("copy"), by->type);
@@ -93,8 +97,9 @@ class Applier {
   void adopt_type(const Value& old, Value& by) const {
     const SymbolTable& symbols = graph_.symbols();
     auto disagree = [&] {
-      throw Error(ErrorKind::kInternal, "rule `" + std::string(rule_) + "` replaces " + to_string(old.type, symbols) + " " + old.name +
-                                            " by " + to_string(by.type, symbols));
+      throw Error(ErrorKind::kInternal, "rule `" + std::string(rule_) + "` replaces " +
+                                            to_string(old.type, symbols) + " " + old.name + " by " +
+                                            to_string(by.type, symbols));
     };
     if (!by.contents && old.contents && by.producer()) by.contents = old.contents;
     if (by.type.kind == Type::Kind::kUnknown) {
@@ -112,7 +117,8 @@ class Applier {
     for (size_t i = 0; i < old.type.shape->size(); ++i) {
       const Dim a = symbols.resolve((*old.type.shape)[i]), b = symbols.resolve((*by.type.shape)[i]);
       if (a.is_constant() && b.is_constant() && !(a == b)) disagree();
-      // Two spellings of one size: the old one, that the readers were inferred with, unless the new one is a number.
+      // Two spellings of one size: the old one, that the readers were inferred with, unless the new one is a
+      // number.
       if (!b.is_constant()) (*by.type.shape)[i] = a;
     }
   }
@@ -165,8 +171,8 @@ PatchOperand Patch::symbolic(DType dtype, std::vector<Dim> contents, bool scalar
   return o;
 }
 
-PatchOperand Patch::node(std::string domain, std::string op, std::vector<PatchOperand> inputs, Attributes attributes,
-                         int output_count) {
+PatchOperand Patch::node(std::string domain, std::string op, std::vector<PatchOperand> inputs,
+                         Attributes attributes, int output_count) {
   PatchOperand o;
   o.made = static_cast<int>(nodes.size());
   nodes.push_back({std::move(domain), std::move(op), std::move(inputs), std::move(attributes), output_count});

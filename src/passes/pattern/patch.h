@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rewrite as a value: what to add and what to rewire. Rules return patches; apply_patch alone changes the graph.
+// A rewrite as a value: what to add and what to rewire. Rules return patches; apply_patch alone changes the
+// graph.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,9 +13,9 @@ namespace wootz {
 /// An operand of a new node: a value of the graph, or an output of a node or constant that the patch makes.
 struct PatchOperand {
   Value* existing = nullptr;
-  int made = -1;       // index into Patch::nodes
+  int made = -1;  // index into Patch::nodes
   int output = 0;
-  int constant = -1;   // index into Patch::constants
+  int constant = -1;  // index into Patch::constants
   PatchOperand() = default;
   PatchOperand(Value* value) : existing(value) {}  // NOLINT: a value is an operand; null leaves an input out
 };
@@ -24,11 +25,12 @@ class Patch {
   PatchOperand constant(Tensor data);
   PatchOperand symbolic(DType dtype, std::vector<Dim> contents, bool scalar = false);
   /// A node of `output_count` outputs; the operand is its first output.
-  PatchOperand node(std::string op, std::vector<PatchOperand> inputs, Attributes attributes = {}, int output_count = 1) {
+  PatchOperand node(std::string op, std::vector<PatchOperand> inputs, Attributes attributes = {},
+                    int output_count = 1) {
     return node("", std::move(op), std::move(inputs), std::move(attributes), output_count);
   }
-  PatchOperand node(std::string domain, std::string op, std::vector<PatchOperand> inputs, Attributes attributes,
-                    int output_count);
+  PatchOperand node(std::string domain, std::string op, std::vector<PatchOperand> inputs,
+                    Attributes attributes, int output_count);
   /// Every reader of `old` reads `by` instead.
   void replace(Value* old, PatchOperand by) { replacements.push_back({old, by}); }
 
@@ -39,7 +41,7 @@ class Patch {
     int output_count = 1;
   };
   struct NewConstant {
-    Tensor data;                                // or
+    Tensor data;  // or
     std::vector<Dim> contents;
     DType dtype = DType::kUndefined;
     bool scalar = false;
@@ -53,10 +55,11 @@ class Patch {
   std::vector<Replacement> replacements;
 };
 
-/// Applies a patch whose new nodes stand before `root` (the last node of the match): infers the new nodes' types, checks
-/// them against the replaced values', rewires, merges origins, and drops what nothing reads any more. Names of replaced
-/// values move to what replaces them, so that outputs and marks keep their names. False when the change limit is reached
-/// or the rule is disabled. Error(kInternal) names the rule when types disagree.
+/// Applies a patch whose new nodes stand before `root` (the last node of the match): infers the new nodes'
+/// types, checks them against the replaced values', rewires, merges origins, and drops what nothing reads any
+/// more. Names of replaced values move to what replaces them, so that outputs and marks keep their names.
+/// False when the change limit is reached or the rule is disabled. Error(kInternal) names the rule when types
+/// disagree.
 bool apply_patch(Patch& patch, Node& root, std::string_view rule, PassContext& context);
 
 /// Drops the producers of values that nothing reads, upwards from `nodes`. Returns how many.

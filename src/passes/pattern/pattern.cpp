@@ -24,7 +24,8 @@ class Parser {
 
  private:
   [[noreturn]] void fail() const {
-    throw Error(ErrorKind::kInternal, "pattern `" + std::string(text_) + "`: unexpected text at " + std::to_string(at_));
+    throw Error(ErrorKind::kInternal,
+                "pattern `" + std::string(text_) + "`: unexpected text at " + std::to_string(at_));
   }
   char peek() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -38,7 +39,8 @@ class Parser {
   std::string word() {
     peek();
     const size_t from = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      ++at_;
     if (at_ == from) fail();
     return std::string(text_.substr(from, at_ - from));
   }
@@ -127,7 +129,9 @@ bool keeps_shape(const Node& node, const Value* constant) {
   for (const Value* v : node.inputs())
     if (v && v != constant && !v->is_constant()) {
       if (same_shape(v, out)) return true;
-      if (constant->constant->size() == 1 && v->type.has_rank() && v->type.rank() >= constant->constant->rank()) return true;
+      if (constant->constant->size() == 1 && v->type.has_rank() &&
+          v->type.rank() >= constant->constant->rank())
+        return true;
     }
   return false;
 }
@@ -154,7 +158,8 @@ void match_node(const Term& term, Node& node, const State& state, States& out) {
   next.interior.push_back(&node);
   if (!term.label.empty()) next.nodes.emplace_back(term.label, &node);
   match_inputs(term, node, false, next, out);
-  if (term.children.size() == 2 && count == 2 && is_commutative(term.name)) match_inputs(term, node, true, next, out);
+  if (term.children.size() == 2 && count == 2 && is_commutative(term.name))
+    match_inputs(term, node, true, next, out);
 }
 
 void match_term(const Term& term, Value* value, const Node* reader, const State& state, States& out) {
@@ -207,7 +212,9 @@ void collect_roots(const Term& term, std::vector<std::string>& ops) {
 
 }  // namespace
 
-Pattern::Pattern(std::string_view text) : text_(text), term_(Parser(text).parse()) { collect_roots(term_, root_ops_); }
+Pattern::Pattern(std::string_view text) : text_(text), term_(Parser(text).parse()) {
+  collect_roots(term_, root_ops_);
+}
 
 std::optional<Match> Pattern::match(Node& root, bool allow_shared) const {
   if (!root.output(0)) return std::nullopt;

@@ -8,7 +8,8 @@ RuleSet::RuleSet(std::vector<Rule> rules) : rules_(std::move(rules)) {
     std::vector<Pattern>& patterns = patterns_.emplace_back();
     for (const std::string& text : rules_[r].patterns) {
       patterns.emplace_back(text);
-      for (const std::string& op : patterns.back().root_ops()) by_root_[op].emplace_back(r, patterns.size() - 1);
+      for (const std::string& op : patterns.back().root_ops())
+        by_root_[op].emplace_back(r, patterns.size() - 1);
     }
   }
 }

@@ -17,7 +17,8 @@ std::optional<PatchOperand> shape_operand(Patch& patch, const Shape& shape, cons
   return patch.symbolic(DType::kInt64, std::move(dims));
 }
 
-std::optional<PatchOperand> reshape(Patch& patch, PatchOperand x, const Shape& shape, const SymbolTable& symbols) {
+std::optional<PatchOperand> reshape(Patch& patch, PatchOperand x, const Shape& shape,
+                                    const SymbolTable& symbols) {
   const std::optional<PatchOperand> sizes = shape_operand(patch, shape, symbols);
   if (!sizes) return std::nullopt;
   // A size that is or may turn out 0 means 0, not "as in the input".
@@ -34,9 +35,12 @@ std::optional<std::vector<int>> unit_axes_map(const Value& from, const Value& to
   size_t i = 0;
   for (const Dim& d : b) {
     while (i < a.size() && !symbols.equal(a[i], d) && symbols.resolve(a[i]).is(1)) ++i;
-    if (i < a.size() && symbols.equal(a[i], d)) map.push_back(static_cast<int>(i++));
-    else if (symbols.resolve(d).is(1)) map.push_back(-1);
-    else return std::nullopt;
+    if (i < a.size() && symbols.equal(a[i], d))
+      map.push_back(static_cast<int>(i++));
+    else if (symbols.resolve(d).is(1))
+      map.push_back(-1);
+    else
+      return std::nullopt;
   }
   for (; i < a.size(); ++i)
     if (!symbols.resolve(a[i]).is(1)) return std::nullopt;

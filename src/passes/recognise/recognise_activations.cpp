@@ -11,7 +11,8 @@ namespace {
 
 std::optional<Patch> one_node(const Match& m, const char* op, Attributes attributes = {}) {
   Value* x = m.value("x");
-  if (!OpRegistry::global().find("", op) || !is_float_value(x) || !same_shape(x, m.root->output(0))) return std::nullopt;
+  if (!OpRegistry::global().find("", op) || !is_float_value(x) || !same_shape(x, m.root->output(0)))
+    return std::nullopt;
   Patch patch;
   patch.replace(m.root->output(0), patch.node(op, {x}, std::move(attributes)));
   return patch;
@@ -52,8 +53,9 @@ std::optional<Patch> gelu_tanh(const Match& m, PassContext&) {
 /// The ways to multiply x, 0.5 and 1 + g.
 std::vector<std::string> halves(const std::string& g) {
   const std::string gate = "Add(" + g + ", 1)";
-  return {"Mul(Mul(x, " + gate + "), 0.5)", "Mul(Mul(x, 0.5), " + gate + ")", "Mul(x, Mul(" + gate + ", 0.5))",
-          "Div(Mul(x, " + gate + "), 2)", "Mul(x, Div(" + gate + ", 2))", "Mul(x, Add(Mul(" + g + ", 0.5), 0.5))"};
+  return {"Mul(Mul(x, " + gate + "), 0.5)", "Mul(Mul(x, 0.5), " + gate + ")",
+          "Mul(x, Mul(" + gate + ", 0.5))", "Div(Mul(x, " + gate + "), 2)",
+          "Mul(x, Div(" + gate + ", 2))",   "Mul(x, Add(Mul(" + g + ", 0.5), 0.5))"};
 }
 
 std::vector<std::string> gelu_spellings() {
@@ -62,16 +64,19 @@ std::vector<std::string> gelu_spellings() {
 
 std::vector<std::string> gelu_tanh_spellings() {
   const std::string cube = "(Pow(x, 3)|Mul(Mul(x, x), x))";
-  const std::string scaled = "(Mul(" + cube + ", 0.044715)|Mul(Mul(Mul(x, 0.044715), x), x)|Mul(Mul(Mul(x, x), 0.044715), x))";
+  const std::string scaled =
+      "(Mul(" + cube + ", 0.044715)|Mul(Mul(Mul(x, 0.044715), x), x)|Mul(Mul(Mul(x, x), 0.044715), x))";
   const std::string sum = "Mul(Add(x, " + scaled + "), 0.7978845608028654)";
-  const std::string factored = "Mul(Mul(x, 0.7978845608028654), Add(Mul(Mul(x, 0.044715), x)|Mul(Mul(x, x), 0.044715), 1))";
+  const std::string factored =
+      "Mul(Mul(x, 0.7978845608028654), Add(Mul(Mul(x, 0.044715), x)|Mul(Mul(x, x), 0.044715), 1))";
   return halves("Tanh(" + sum + "|" + factored + ")");
 }
 
 std::vector<std::string> hard_swish_spellings() {
   const std::string clip = "(Clip(Add(x, 3), 0, 6)|Min(Max(Add(x, 3), 0), 6)|Min(Relu(Add(x, 3)), 6))";
-  return {"Mul(x, Div(" + clip + ", 6))", "Div(Mul(x, " + clip + "), 6)", "Mul(x, Mul(" + clip + ", 0.16666666666666666))",
-          "Mul(Mul(x, " + clip + "), 0.16666666666666666)", "Mul(Mul(x, 0.16666666666666666), " + clip + ")"};
+  return {"Mul(x, Div(" + clip + ", 6))", "Div(Mul(x, " + clip + "), 6)",
+          "Mul(x, Mul(" + clip + ", 0.16666666666666666))", "Mul(Mul(x, " + clip + "), 0.16666666666666666)",
+          "Mul(Mul(x, 0.16666666666666666), " + clip + ")"};
 }
 
 bool run(Graph& graph, PassContext& context) {
@@ -80,8 +85,11 @@ bool run(Graph& graph, PassContext& context) {
       {"x * clip(x + 3, 0, 6) / 6 => hard_swish(x)", hard_swish_spellings(), hard_swish},
       {"x * hard_sigmoid(x) => hard_swish(x)", {"Mul(x, gate:HardSigmoid(x))"}, hard_swish_of_sigmoid},
       {"clip(x + 3, 0, 6) / 6 => hard_sigmoid(x)",
-       {"Div(Clip(Add(x, 3), 0, 6), 6)", "Mul(Clip(Add(x, 3), 0, 6), 0.16666666666666666)"}, hard_sigmoid},
-      {"x * tanh(log(1 + e^x)) => mish(x)", {"Mul(x, Tanh(Softplus(x)))", "Mul(x, Tanh(Log(Add(Exp(x), 1))))"}, mish},
+       {"Div(Clip(Add(x, 3), 0, 6), 6)", "Mul(Clip(Add(x, 3), 0, 6), 0.16666666666666666)"},
+       hard_sigmoid},
+      {"x * tanh(log(1 + e^x)) => mish(x)",
+       {"Mul(x, Tanh(Softplus(x)))", "Mul(x, Tanh(Log(Add(Exp(x), 1))))"},
+       mish},
       {"x (1 + erf(x / sqrt 2)) / 2 => gelu(x)", gelu_spellings(), gelu},
       {"x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 => gelu(x)", gelu_tanh_spellings(), gelu_tanh},
   });
@@ -91,7 +99,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass recognise_activations() {
-  return {"recognise_activations", "SiLU, HardSigmoid, HardSwish, Mish and GELU written out become one node each.", run};
+  return {"recognise_activations",
+          "SiLU, HardSigmoid, HardSwish, Mish and GELU written out become one node each.", run};
 }
 
 }  // namespace wootz

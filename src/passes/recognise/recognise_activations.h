@@ -4,7 +4,8 @@
 
 namespace wootz {
 
-/// SiLU (ai.onnx Swish), HardSigmoid, HardSwish, Mish and GELU written out of small nodes become one node each.
+/// SiLU (ai.onnx Swish), HardSigmoid, HardSwish, Mish and GELU written out of small nodes become one node
+/// each.
 Pass recognise_activations();
 
 }  // namespace wootz

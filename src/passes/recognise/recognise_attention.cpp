@@ -12,7 +12,8 @@
 namespace wootz {
 namespace {
 
-/// A masked score this far down adds nothing to a softmax, whether it is added to the score or put in its place.
+/// A masked score this far down adds nothing to a softmax, whether it is added to the score or put in its
+/// place.
 constexpr double kMaskedScore = -1e30;
 
 /// Walks from the last MatMul up to Q, K and V, collecting scale and mask.
@@ -69,10 +70,14 @@ class Attention {
         return true;
       }
       Value* next = nullptr;
-      if (node.is("Add")) next = take_mask(node);
-      else if (node.is("Mul") || node.is("Div")) next = take_scale(node);
-      else if (node.is("Where")) next = take_selection(node);
-      else if (node.is("Reshape")) next = take_window_mask(node);
+      if (node.is("Add"))
+        next = take_mask(node);
+      else if (node.is("Mul") || node.is("Div"))
+        next = take_scale(node);
+      else if (node.is("Where"))
+        next = take_selection(node);
+      else if (node.is("Reshape"))
+        next = take_window_mask(node);
       if (!next) return false;
       s = next;
     }
@@ -83,9 +88,11 @@ class Attention {
     if (!v || !v->producer() || depth > 8) return false;
     const Node& n = *v->producer();
     if (n.is("MatMul")) return true;
-    if (n.is("Where")) return leads_to_matmul(n.input(1), depth + 1) || leads_to_matmul(n.input(2), depth + 1);
+    if (n.is("Where"))
+      return leads_to_matmul(n.input(1), depth + 1) || leads_to_matmul(n.input(2), depth + 1);
     if (n.is("Div") || n.is("Reshape")) return leads_to_matmul(n.input(0), depth + 1);
-    if (n.is("Add") || n.is("Mul")) return leads_to_matmul(n.input(0), depth + 1) || leads_to_matmul(n.input(1), depth + 1);
+    if (n.is("Add") || n.is("Mul"))
+      return leads_to_matmul(n.input(0), depth + 1) || leads_to_matmul(n.input(1), depth + 1);
     return false;
   }
 
@@ -115,7 +122,9 @@ class Attention {
     for (size_t side : {size_t(1), size_t(2)}) {
       Value* s = where.input(side);
       const std::optional<double> low = uniform_value(where.input(3 - side));
-      if (!low || *low > kMaskedScore || scale_ != 1 || !leads_to_matmul(s, 0) || !same_shape(s, where.output(0))) continue;
+      if (!low || *low > kMaskedScore || scale_ != 1 || !leads_to_matmul(s, 0) ||
+          !same_shape(s, where.output(0)))
+        continue;
       masks_.push_back({where.input(0), where.input(3 - side), side == 1 ? 1 : 2, 1});
       return s;
     }
@@ -126,17 +135,22 @@ class Attention {
   Value* take_window_mask(const Node& merge) {
     const Value* split_scores = merge.input(0);
     const Node* add = produced_by(split_scores, "Add");
-    if (!add || windows_ || scale_ != 1 || !has_rank(split_scores, 5) || !is_read_once(split_scores)) return nullptr;
+    if (!add || windows_ || scale_ != 1 || !has_rank(split_scores, 5) || !is_read_once(split_scores))
+      return nullptr;
     for (size_t side : {size_t(0), size_t(1)}) {
       const Node* split = produced_by(add->input(side), "Reshape");
       Value* mask = add->input(1 - side);
       if (!split || !mask->is_constant() || !is_read_once(add->input(side))) continue;
       const Dims& dims = mask->constant->dims();
-      if (!same_shape(split->input(0), merge.output(0)) || dims.size() > 5 || (dims.size() == 5 && dims[0] != 1)) continue;
+      if (!same_shape(split->input(0), merge.output(0)) || dims.size() > 5 ||
+          (dims.size() == 5 && dims[0] != 1))
+        continue;
       const SymbolTable& symbols = graph_.symbols();
       const Shape &five = *split_scores->type.shape, &four = *merge.output(0)->type.shape;
-      const bool splits_batch = symbols.equal(five[2], four[1]) && symbols.equal(five[3], four[2]) && symbols.equal(five[4], four[3]);
-      if (!splits_batch || !symbols.resolve(five[1]).is_constant() || !symbols.resolve(five[2]).is_constant()) continue;
+      const bool splits_batch = symbols.equal(five[2], four[1]) && symbols.equal(five[3], four[2]) &&
+                                symbols.equal(five[4], four[3]);
+      if (!splits_batch || !symbols.resolve(five[1]).is_constant() || !symbols.resolve(five[2]).is_constant())
+        continue;
       windows_ = mask;
       window_shape_ = five;
       return split->input(0);
@@ -149,8 +163,9 @@ class Attention {
     const SymbolTable& symbols = graph_.symbols();
     const Dim b = window_shape_[0], h = window_shape_[2], rows = window_shape_[3], keys = window_shape_[4];
     const Dim heads = symbols.resolve(window_shape_[1]) * symbols.resolve(h).value();
-    PatchOperand bias = patch_.constant(tensor_from_doubles(root_.output(0)->type.dtype, {1, 1, symbols.resolve(h).value(), 1, 1},
-                                                            std::vector<double>(size_t(symbols.resolve(h).value()), 0.0)));
+    PatchOperand bias = patch_.constant(
+        tensor_from_doubles(root_.output(0)->type.dtype, {1, 1, symbols.resolve(h).value(), 1, 1},
+                            std::vector<double>(size_t(symbols.resolve(h).value()), 0.0)));
     for (const Mask& m : masks_) {
       if (!m.value->is_constant() || m.kept != 0 || m.scale != 1 || m.value->constant->rank() > 4 ||
           (m.value->constant->rank() == 4 && m.value->constant->dims()[0] != 1))
@@ -160,7 +175,8 @@ class Attention {
     const PatchOperand sum = patch_.node("Add", {bias, windows_});
     const Dim head_size = (*q->type.shape)[3], value_size = (*v->type.shape)[3];
     const auto mask = reshape(patch_, sum, {Dim(1), heads, rows, keys}, symbols);
-    const auto q4 = reshape(patch_, q, {b, heads, rows, head_size}, symbols), k4 = reshape(patch_, k, {b, heads, keys, head_size}, symbols),
+    const auto q4 = reshape(patch_, q, {b, heads, rows, head_size}, symbols),
+               k4 = reshape(patch_, k, {b, heads, keys, head_size}, symbols),
                v4 = reshape(patch_, v, {b, heads, keys, value_size}, symbols);
     if (!mask || !q4 || !k4 || !v4) return no("windows of a size that only the run knows");
     Attributes attributes;
@@ -205,7 +221,8 @@ class Attention {
     const Shape &out = *root_.output(0)->type.shape, &a = *q->type.shape, &b = *v->type.shape;
     const Shape& kt = *scores_->input(1)->type.shape;
     for (size_t i = 0; i < size_t(rank - 2); ++i)
-      if (!symbols.equal(a[i], out[i]) || !symbols.equal(b[i], out[i]) || !symbols.equal(kt[i], out[i])) return false;
+      if (!symbols.equal(a[i], out[i]) || !symbols.equal(b[i], out[i]) || !symbols.equal(kt[i], out[i]))
+        return false;
     return true;
   }
 
@@ -240,7 +257,8 @@ class Attention {
     if (rank == 3)
       for (PatchOperand& o : inputs) {
         const PatchOperand axis = patch_.constant(Tensor::int64s(std::vector<int64_t>{0}));
-        const bool low_rank_mask = &o == &inputs.back() && inputs.size() == 4 && !has_rank(masks_[0].value, 3);
+        const bool low_rank_mask =
+            &o == &inputs.back() && inputs.size() == 4 && !has_rank(masks_[0].value, 3);
         if (!low_rank_mask) o = patch_.node("Unsqueeze", {o, axis});
       }
     Attributes attributes;
@@ -253,10 +271,10 @@ class Attention {
   }
 
   struct Mask {
-    Value* value;    // the term, or the condition of a selection
-    Value* low;      // what a selection puts in place of scores
-    int kept;        // 0: a term; 1: scores where the condition holds; 2: where it does not
-    double scale;    // factor that came after the term
+    Value* value;  // the term, or the condition of a selection
+    Value* low;    // what a selection puts in place of scores
+    int kept;      // 0: a term; 1: scores where the condition holds; 2: where it does not
+    double scale;  // factor that came after the term
   };
 
   Node& root_;
@@ -265,8 +283,8 @@ class Attention {
   Node* scores_ = nullptr;
   double scale_ = 1;
   std::vector<Mask> masks_;
-  Value* windows_ = nullptr;   // the constant mask per window
-  Shape window_shape_;         // [b, w, h, q, k]
+  Value* windows_ = nullptr;  // the constant mask per window
+  Shape window_shape_;        // [b, w, h, q, k]
   std::string reason_;
 };
 
@@ -275,11 +293,13 @@ bool run(Graph& graph, PassContext& context) {
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
     for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
-    if (!node.is("MatMul") || context.exhausted() || !is_live(node) || !node.output(0)->type.has_rank()) continue;
+    if (!node.is("MatMul") || context.exhausted() || !is_live(node) || !node.output(0)->type.has_rank())
+      continue;
     if (!is_float_value(node.output(0))) continue;
     Attention attention(node);
     if (std::optional<Patch> patch = attention.match())
-      changed |= apply_patch(*patch, node, "softmax(scale q k^T + mask) v => attention(q, k, v, mask)", context);
+      changed |=
+          apply_patch(*patch, node, "softmax(scale q k^T + mask) v => attention(q, k, v, mask)", context);
     else if (!attention.reason().empty())
       context.remark(node, "not recognised as attention: " + attention.reason());
   }

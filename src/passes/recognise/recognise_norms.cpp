@@ -38,7 +38,8 @@ std::optional<int64_t> common_axis(const Match& m) {
 }
 
 /// A factor or term as an operand of the normalised sizes; 1 or 0 where there is none.
-std::optional<PatchOperand> parameter(Patch& patch, const Match& m, const char* name, double neutral, int64_t axis) {
+std::optional<PatchOperand> parameter(Patch& patch, const Match& m, const char* name, double neutral,
+                                      int64_t axis) {
   const Value* x = m.value("x");
   const Shape& shape = *x->type.shape;
   Dims sizes;
@@ -48,9 +49,12 @@ std::optional<PatchOperand> parameter(Patch& patch, const Match& m, const char* 
     sizes.push_back(d.value());
   }
   Value* v = m.value(name);
-  if (!v) return patch.constant(tensor_from_doubles(x->type.dtype, sizes, std::vector<double>(size_t(element_count(sizes)), neutral)));
+  if (!v)
+    return patch.constant(tensor_from_doubles(x->type.dtype, sizes,
+                                              std::vector<double>(size_t(element_count(sizes)), neutral)));
   if (!v->type.has_rank() || v->type.dtype != x->type.dtype) return std::nullopt;
-  if (v->is_constant() && v->constant->size() == element_count(sizes) && v->constant->rank() <= x->type.rank()) {
+  if (v->is_constant() && v->constant->size() == element_count(sizes) &&
+      v->constant->rank() <= x->type.rank()) {
     // Leading sizes of 1 aside, the same array.
     const Dims& dims = v->constant->dims();
     if (dims.size() >= sizes.size() && std::equal(sizes.rbegin(), sizes.rend(), dims.rbegin()))
@@ -62,7 +66,8 @@ std::optional<PatchOperand> parameter(Patch& patch, const Match& m, const char* 
 std::optional<Patch> norm(const Match& m, const char* op, bool has_term) {
   const std::optional<int64_t> axis = common_axis(m);
   Value* x = m.value("x");
-  if (!axis || !OpRegistry::global().find("", op) || !is_float_value(x) || !same_shape(x, m.root->output(0))) return std::nullopt;
+  if (!axis || !OpRegistry::global().find("", op) || !is_float_value(x) || !same_shape(x, m.root->output(0)))
+    return std::nullopt;
   Patch patch;
   const auto scale = parameter(patch, m, "g", 1, *axis);
   if (!scale) return std::nullopt;
@@ -118,10 +123,14 @@ PatchOperand channel_constant(Patch& patch, DType dtype, const std::vector<doubl
 /// PyTorch's exporters write group normalisation as instance normalisation of the groups.
 std::optional<Patch> group_norm(const Match& m, PassContext&) {
   const Value *x = m.value("x"), *grouped = m.node("norm")->input(0);
-  if (!x->type.has_rank() || x->type.rank() < 3 || !has_rank(grouped, 3) || !same_shape(x, m.root->output(0))) return std::nullopt;
+  if (!x->type.has_rank() || x->type.rank() < 3 || !has_rank(grouped, 3) || !same_shape(x, m.root->output(0)))
+    return std::nullopt;
   const SymbolTable& symbols = x->graph()->symbols();
-  const Dim channels = symbols.resolve((*x->type.shape)[1]), groups = symbols.resolve((*grouped->type.shape)[1]);
-  if (!channels.is_constant() || !groups.is_constant() || !symbols.equal((*x->type.shape)[0], (*grouped->type.shape)[0])) return std::nullopt;
+  const Dim channels = symbols.resolve((*x->type.shape)[1]),
+            groups = symbols.resolve((*grouped->type.shape)[1]);
+  if (!channels.is_constant() || !groups.is_constant() ||
+      !symbols.equal((*x->type.shape)[0], (*grouped->type.shape)[0]))
+    return std::nullopt;
   const int64_t each = channels.value() / groups.value();
   if (each * groups.value() != channels.value()) return std::nullopt;
   Attributes attributes;
@@ -130,7 +139,8 @@ std::optional<Patch> group_norm(const Match& m, PassContext&) {
   Patch patch;
   const PatchOperand scale = channel_constant(patch, x->type.dtype, repeated(m.value("g"), each));
   const PatchOperand term = channel_constant(patch, x->type.dtype, repeated(m.value("b"), each));
-  patch.replace(m.root->output(0), patch.node("GroupNormalization", {m.value("x"), scale, term}, std::move(attributes)));
+  patch.replace(m.root->output(0),
+                patch.node("GroupNormalization", {m.value("x"), scale, term}, std::move(attributes)));
   return patch;
 }
 
@@ -138,16 +148,19 @@ std::optional<Patch> group_norm(const Match& m, PassContext&) {
 std::optional<Patch> group_norm_parameters(const Match& m, PassContext&) {
   const Node& norm = *m.node("norm");
   const Value* x = m.value("x");
-  std::vector<double> scale = m.value("s")->constant->to_doubles(), term = m.value("t")->constant->to_doubles();
+  std::vector<double> scale = m.value("s")->constant->to_doubles(),
+                      term = m.value("t")->constant->to_doubles();
   const bool factor = m.value("g") != nullptr;
-  const auto values = values_along(m.value(factor ? "g" : "b"), x->type.has_rank() ? x->type.rank() : 0, 1, int64_t(scale.size()));
+  const auto values = values_along(m.value(factor ? "g" : "b"), x->type.has_rank() ? x->type.rank() : 0, 1,
+                                   int64_t(scale.size()));
   if (!values || !same_shape(x, m.root->output(0))) return std::nullopt;
   for (size_t i = 0; i < scale.size(); ++i) {
     if (factor) scale[i] *= (*values)[i];
     term[i] = factor ? term[i] * (*values)[i] : term[i] + (*values)[i];
   }
   Patch patch;
-  const PatchOperand s = channel_constant(patch, x->type.dtype, scale), t = channel_constant(patch, x->type.dtype, term);
+  const PatchOperand s = channel_constant(patch, x->type.dtype, scale),
+                     t = channel_constant(patch, x->type.dtype, term);
   patch.replace(m.root->output(0), patch.node("GroupNormalization", {m.value("x"), s, t}, norm.attributes));
   return patch;
 }
@@ -176,12 +189,18 @@ struct Spellings {
 
 Spellings spellings() {
   const std::string centered = "Sub(x, ReduceMean(x, #a))";
-  const std::string variance = "ReduceMean(Pow(" + centered + ", 2)|Mul(" + centered + ", " + centered + "), #c)";
+  const std::string variance =
+      "ReduceMean(Pow(" + centered + ", 2)|Mul(" + centered + ", " + centered + "), #c)";
   const std::string square = "ReduceMean(Pow(x, 2)|Mul(x, x), #a)";
-  const auto root = [](const std::string& v) { return "(Sqrt(Add(" + v + ", $e))|Pow(Add(" + v + ", $e), 0.5))"; };
-  const auto inverse = [&](const std::string& v) { return "(Reciprocal(" + root(v) + ")|Div(1, " + root(v) + ")|Pow(Add(" + v + ", $e), -0.5))"; };
+  const auto root = [](const std::string& v) {
+    return "(Sqrt(Add(" + v + ", $e))|Pow(Add(" + v + ", $e), 0.5))";
+  };
+  const auto inverse = [&](const std::string& v) {
+    return "(Reciprocal(" + root(v) + ")|Div(1, " + root(v) + ")|Pow(Add(" + v + ", $e), -0.5))";
+  };
   Spellings s;
-  s.layer_norm = {"Div(" + centered + ", " + root(variance) + ")", "Mul(" + centered + ", " + inverse(variance) + ")"};
+  s.layer_norm = {"Div(" + centered + ", " + root(variance) + ")",
+                  "Mul(" + centered + ", " + inverse(variance) + ")"};
   // tf2onnx: x * (inverse * g) + (b - mean * (inverse * g)).
   const std::string factor = "Mul(" + inverse(variance) + ", #g)";
   s.layer_norm_affine = {"Add(Mul(x, " + factor + "), Sub(#b, Mul(ReduceMean(x, #a), " + factor + ")))"};
@@ -195,13 +214,25 @@ bool run(Graph& graph, PassContext& context) {
       {"(x - mean) / sqrt(variance + e) => layer_norm(x)", s.layer_norm, layer_norm},
       {"x f + (b - mean f), f = g / sqrt(variance + e) => layer_norm(x)", s.layer_norm_affine, layer_norm},
       {"x / sqrt(mean(x^2) + e) => rms_norm(x)", s.rms_norm, rms_norm},
-      {"layer_norm(x) * g => layer_norm(x, g)", {"Mul(norm:LayerNormalization(x, s), #g)", "Mul(norm:RMSNormalization(x, s), #g)"}, add_parameters},
-      {"layer_norm(x, g) + b => layer_norm(x, g, b)", {"Add(norm:LayerNormalization(x, s), #b)"}, add_parameters},
-      {"instance_norm of groups => group_norm(x)", {"Reshape(norm:InstanceNormalization(Reshape(x, s), #g, #b), t)"}, group_norm},
-      {"group_norm(x) * g => group_norm(x, g)", {"Mul(norm:GroupNormalization(x, #s, #t), #g)"}, group_norm_parameters},
-      {"group_norm(x) + b => group_norm(x, g, b)", {"Add(norm:GroupNormalization(x, #s, #t), #b)"}, group_norm_parameters},
+      {"layer_norm(x) * g => layer_norm(x, g)",
+       {"Mul(norm:LayerNormalization(x, s), #g)", "Mul(norm:RMSNormalization(x, s), #g)"},
+       add_parameters},
+      {"layer_norm(x, g) + b => layer_norm(x, g, b)",
+       {"Add(norm:LayerNormalization(x, s), #b)"},
+       add_parameters},
+      {"instance_norm of groups => group_norm(x)",
+       {"Reshape(norm:InstanceNormalization(Reshape(x, s), #g, #b), t)"},
+       group_norm},
+      {"group_norm(x) * g => group_norm(x, g)",
+       {"Mul(norm:GroupNormalization(x, #s, #t), #g)"},
+       group_norm_parameters},
+      {"group_norm(x) + b => group_norm(x, g, b)",
+       {"Add(norm:GroupNormalization(x, #s, #t), #b)"},
+       group_norm_parameters},
       {"e^x / sum(e^x) => softmax(x)",
-       {"Div(Exp(Sub(x, ReduceMax(x, #m))), ReduceSum(Exp(Sub(x, ReduceMax(x, #m))), #a))", "Div(Exp(x), ReduceSum(Exp(x), #a))"}, softmax},
+       {"Div(Exp(Sub(x, ReduceMax(x, #m))), ReduceSum(Exp(Sub(x, ReduceMax(x, #m))), #a))",
+        "Div(Exp(x), ReduceSum(Exp(x), #a))"},
+       softmax},
   });
   return rules.apply(graph, context);
 }
@@ -209,7 +240,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass recognise_norms() {
-  return {"recognise_norms", "Layer and RMS normalisation, and softmax, written out become one node each.", run};
+  return {"recognise_norms", "Layer and RMS normalisation, and softmax, written out become one node each.",
+          run};
 }
 
 }  // namespace wootz

@@ -34,7 +34,8 @@ TEST(NonMaxSuppression, NoLimitMeansNoBox) {
 }
 
 /// Greedy selection over all pairs, as the specification tells it.
-std::vector<int64_t> select_plainly(const std::vector<float>& boxes, const std::vector<float>& scores, float threshold) {
+std::vector<int64_t> select_plainly(const std::vector<float>& boxes, const std::vector<float>& scores,
+                                    float threshold) {
   std::vector<size_t> order(scores.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
@@ -59,11 +60,14 @@ TEST(NonMaxSuppression, ManyBoxesMatchTheComparisonOfAllPairs) {
     std::mt19937 random(3);
     std::vector<float> boxes, scores;
     for (int i = 0; i < 400; ++i) {
-      const float y = static_cast<float>(random() % 1000) * spread / 1000, x = static_cast<float>(random() % 1000) * spread / 1000;
-      boxes.insert(boxes.end(), {y, x, y + 1 + static_cast<float>(random() % 40), x + 1 + static_cast<float>(random() % 40)});
+      const float y = static_cast<float>(random() % 1000) * spread / 1000,
+                  x = static_cast<float>(random() % 1000) * spread / 1000;
+      boxes.insert(boxes.end(), {y, x, y + 1 + static_cast<float>(random() % 40),
+                                 x + 1 + static_cast<float>(random() % 40)});
       scores.push_back(static_cast<float>(random() % 100) / 100);
     }
-    const Tensor rows = run_one("NonMaxSuppression", {floats({1, 400, 4}, boxes), floats({1, 1, 400}, scores), ints({400}), floats({1}, {0.3f})});
+    const Tensor rows = run_one("NonMaxSuppression", {floats({1, 400, 4}, boxes), floats({1, 1, 400}, scores),
+                                                      ints({400}), floats({1}, {0.3f})});
     std::vector<int64_t> found;
     for (int64_t i = 0; i < rows.dims()[0]; ++i) found.push_back(rows.as<int64_t>()[i * 3 + 2]);
     EXPECT_EQ(found, select_plainly(boxes, scores, 0.3f)) << "spread " << spread;

@@ -16,7 +16,8 @@ struct Table {
 }  // namespace
 
 const TileFunction* tile_functions() {
-  static const Table tables[] = {Table(VectorTarget::kSse4), Table(VectorTarget::kAvx2), Table(VectorTarget::kAvx512)};
+  static const Table tables[] = {Table(VectorTarget::kSse4), Table(VectorTarget::kAvx2),
+                                 Table(VectorTarget::kAvx512)};
   return tables[static_cast<int>(vector_target())].functions;
 }
 

@@ -9,15 +9,16 @@
 
 namespace wootz {
 
-/// One operand of a run over `count` elements: contiguous float32 (stride 1), or one value for all of them (stride 0).
-/// Boolean operands are passed as 0.0f and 1.0f, float16 and bfloat16 ones converted.
+/// One operand of a run over `count` elements: contiguous float32 (stride 1), or one value for all of them
+/// (stride 0). Boolean operands are passed as 0.0f and 1.0f, float16 and bfloat16 ones converted.
 struct TileOperand {
-  const float* ptr = nullptr;   // may be null for a register that the program lists as an immediate
+  const float* ptr = nullptr;  // may be null for a register that the program lists as an immediate
   int stride = 1;
 };
 
-/// A floating-point scalar program as vector code over contiguous runs: one vector loop per instruction over tiles that
-/// stay in the L1 cache. Every register is float32 lanes (bool: 0 or 1; NaN and infinities as IEEE says).
+/// A floating-point scalar program as vector code over contiguous runs: one vector loop per instruction over
+/// tiles that stay in the L1 cache. Every register is float32 lanes (bool: 0 or 1; NaN and infinities as IEEE
+/// says).
 class TileProgram {
  public:
   /// Nothing when refusal() has a reason.
@@ -28,8 +29,8 @@ class TileProgram {
   int operand_count() const { return operand_count_; }
   int result_count() const { return static_cast<int>(results_.size()); }
 
-  /// Computes results[r][0..count) for each result r. A result may be the very memory of an operand (in place), not
-  /// overlap it otherwise. Allocates nothing; safe from several threads at once.
+  /// Computes results[r][0..count) for each result r. A result may be the very memory of an operand (in
+  /// place), not overlap it otherwise. Allocates nothing; safe from several threads at once.
   void run(const TileOperand* operands, float* const* results, int count) const;
 
  private:
@@ -49,7 +50,7 @@ class TileProgram {
 
   int operand_count_ = 0;
   int slots_ = 0;
-  int tile_ = 0;                       // elements per tile
+  int tile_ = 0;  // elements per tile
   std::vector<float> constants_;
   std::vector<Step> steps_;
   std::vector<Ref> results_;

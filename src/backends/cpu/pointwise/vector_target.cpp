@@ -13,10 +13,9 @@ bool is_supported(VectorTarget target) {
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
              is_supported(VectorTarget::kAvx2);
     case VectorTarget::kAvx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
-             __builtin_cpu_supports("bmi2");
-    case VectorTarget::kSse4:
-      return true;
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+    case VectorTarget::kSse4: return true;
   }
   return false;
 }

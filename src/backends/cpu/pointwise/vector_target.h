@@ -12,9 +12,9 @@ VectorTarget vector_target();
 bool set_vector_target(VectorTarget target);
 
 /// The entry for an instruction set of a function that exists in namespaces N_SSE4, N_AVX2 and N_AVX3.
-#define WOOTZ_FOR_TARGET(target, name)                               \
-  ((target) == ::wootz::VectorTarget::kAvx512 ? N_AVX3::name         \
-   : (target) == ::wootz::VectorTarget::kAvx2 ? N_AVX2::name         \
+#define WOOTZ_FOR_TARGET(target, name)                       \
+  ((target) == ::wootz::VectorTarget::kAvx512 ? N_AVX3::name \
+   : (target) == ::wootz::VectorTarget::kAvx2 ? N_AVX2::name \
                                               : N_SSE4::name)
 
 }  // namespace wootz

@@ -77,7 +77,8 @@ class AttentionKernel final : public Kernel {
                                         std::span<const int64_t>(scores), fits);
     }
     packs_ = queries_ >= kFewQueries;
-    // Rows of a head lie far apart in the usual [B, S, H, D]: blocks of queries would walk over as many pages.
+    // Rows of a head lie far apart in the usual [B, S, H, D]: blocks of queries would walk over as many
+    // pages.
     copies_values_ = !v_.is_direct() || queries_ > kQueries || v_.strides[2] % 16 != 0;
   }
 
@@ -103,8 +104,8 @@ class AttentionKernel final : public Kernel {
   }
 
  private:
-  // The workspace of a thread: keys in panels [keys / 64][size][64], values [keys][value_size], scores, queries and
-  // results of a block.
+  // The workspace of a thread: keys in panels [keys / 64][size][64], values [keys][value_size], scores,
+  // queries and results of a block.
   int64_t key_floats() const { return packs_ ? size_ * padded(keys_) : 0; }
   int64_t value_floats() const { return copies_values_ ? keys_ * padded(value_size_) : 0; }
   int64_t floats() const {
@@ -127,7 +128,8 @@ class AttentionKernel final : public Kernel {
               std::memset(stage[j], 0, sizeof stage[j]);
           }
           for (int64_t d = 0; d < n; ++d)
-            for (int64_t j = 0; j < kRows; ++j) work[(j0 / kPanel * size_ + d0 + d) * kPanel + j0 % kPanel + j] = stage[j][d];
+            for (int64_t j = 0; j < kRows; ++j)
+              work[(j0 / kPanel * size_ + d0 + d) * kPanel + j0 % kPanel + j] = stage[j][d];
         }
       }
     }

@@ -38,7 +38,9 @@ void multiply_rows(const PanelKernels& kernels, const PackedPanels& b, const Lef
                    int64_t p0, int64_t p1, const Destination& to, const Epilogue& epilogue) noexcept;
 
 /// Threads worth a fork for a kernel of so many multiply-adds: below some 2 us the fork costs what it saves.
-inline int worthwhile_parts(int64_t multiply_adds, int threads) { return multiply_adds < 100'000 ? 1 : threads; }
+inline int worthwhile_parts(int64_t multiply_adds, int threads) {
+  return multiply_adds < 100'000 ? 1 : threads;
+}
 
 /// How a product is split between parts: part p gets rows [r0, r1) and panels [p0, p1).
 struct PartRange {

@@ -101,16 +101,11 @@ WOOTZ_INLINE void panel_width(const PanelArgs& g) {
 
 inline void panel_product(const PanelArgs& g) {
   switch ((g.n + kWidth - 1) / kWidth) {
-    case 1:
-      return panel_width<1>(g);
-    case 2:
-      return panel_width<2>(g);
-    case 3:
-      return panel_width < kPanelVectors >= 3 ? 3 : 1 > (g);
-    case 4:
-      return panel_width < kPanelVectors >= 4 ? 4 : 1 > (g);
-    default:
-      return;
+    case 1: return panel_width<1>(g);
+    case 2: return panel_width<2>(g);
+    case 3: return panel_width < kPanelVectors >= 3 ? 3 : 1 > (g);
+    case 4: return panel_width < kPanelVectors >= 4 ? 4 : 1 > (g);
+    default: return;
   }
 }
 
@@ -150,16 +145,11 @@ void vector_panel(const PanelArgs& g) {
 
 inline void vector_product(const PanelArgs& g) {
   switch ((g.n + kWidth - 1) / kWidth) {
-    case 1:
-      return vector_panel<1>(g);
-    case 2:
-      return vector_panel<2>(g);
-    case 3:
-      return vector_panel < kPanelVectors >= 3 ? 3 : 1 > (g);
-    case 4:
-      return vector_panel < kPanelVectors >= 4 ? 4 : 1 > (g);
-    default:
-      return;
+    case 1: return vector_panel<1>(g);
+    case 2: return vector_panel<2>(g);
+    case 3: return vector_panel < kPanelVectors >= 3 ? 3 : 1 > (g);
+    case 4: return vector_panel < kPanelVectors >= 4 ? 4 : 1 > (g);
+    default: return;
   }
 }
 
