@@ -56,6 +56,9 @@ class StridedBuffer {
     std::memset(bytes_.data(), 0xAB, bytes_.size_bytes());
   }
   void* data() { return bytes_.as<char>() + kGuard; }
+  /// All of it: kGuard bytes, the array, kGuard bytes.
+  Tensor& storage() { return bytes_; }
+  static constexpr int64_t kGuard = 64;
 
   void fill(const Tensor& from) {
     each([&](int64_t flat, int64_t offset) {
@@ -82,7 +85,6 @@ class StridedBuffer {
   }
 
  private:
-  static constexpr int64_t kGuard = 64;
   int64_t size() const { return static_cast<int64_t>(dtype_size(dtype_)); }
   template <class F>
   void each(F&& f) {
