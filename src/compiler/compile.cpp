@@ -151,6 +151,9 @@ class Build {
     e.backend = options_.backend;
     e.device_fingerprint = backend_.traits(threads_).fingerprint;
     e.facts["producer"] = model_.producer;
+    const TargetTraits traits = backend_.traits(threads_);
+    e.facts["device_flops_per_second"] = std::to_string(traits.flops_per_second);
+    e.facts["device_bytes_per_second"] = std::to_string(traits.bytes_per_second);
     e.facts["float_bound"] = std::to_string(graph_bound(*e.graph));
     for (size_t i = 0; i < model_.notes.size(); ++i)
       e.facts["note " + std::to_string(i + 1)] = model_.notes[i];

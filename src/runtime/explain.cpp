@@ -7,16 +7,21 @@
 
 #include "device/region.h"
 #include "memory/bind_shapes.h"
+#include "runtime/explain_work.h"
 
 namespace wootz {
 namespace {
 
 using Json = nlohmann::json;
 
-ShapePlan tuned_plan(const EngineData& engine) {
+Bindings tuned_bindings(const EngineData& engine) {
   std::vector<Dims> dims;
   for (const Value* v : engine.graph->inputs()) dims.push_back(engine.tuned_shapes.at(v->name));
-  return plan_shapes(*engine.graph, bind_shapes(*engine.graph, dims), sharing_of(engine));
+  return bind_shapes(*engine.graph, dims);
+}
+
+ShapePlan tuned_plan(const EngineData& engine) {
+  return plan_shapes(*engine.graph, tuned_bindings(engine), sharing_of(engine));
 }
 
 std::string dims_text(const Dims& dims) {
@@ -41,28 +46,53 @@ std::string tactic_of(const StepRecord& s, bool interpreted) {
   return s.choices.empty() ? "reference" : s.choices[0].tactic_id;
 }
 
-Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan, size_t index) {
+Json json_from_value(const Value& v, const ShapePlan& plan) {
+  const Placement& p = plan.values[static_cast<size_t>(v.id())];
+  return {{"name", v.name},
+          {"dtype", std::string(dtype_name(v.type.dtype))},
+          {"dims", p.desc.dims},
+          {"channels_last", p.desc.is_channels_last() && !p.desc.is_row_major()},
+          {"constant", v.is_constant()}};
+}
+
+Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan, const Bindings& bindings,
+                    size_t index) {
+  const StepWork work = work_of_step(node, plan, bindings);
   Json j{{"region", region_title(node)},
          {"kind", node.attributes.get<std::string>("kind", "")},
          {"nodes", node.origins},
          {"tactic", tactic_of(s, plan.interpreted[index])},
          {"config", s.choices.empty() ? "" : s.choices[0].config.to_string()},
          {"time_us", s.time_us},
+         {"flops", work.flops},
+         {"bytes", work.bytes},
          {"predicted_us", node.attributes.get<float>("predicted_us", 0)},
          {"error", s.error},
          {"bound", s.bound},
          {"sharing", sharing_text(s.sharing.kind)}};
+  for (const Value* v : node.inputs())
+    if (v) j["inputs"].push_back(json_from_value(*v, plan));
   for (const Value* v : node.outputs())
-    if (v)
-      j["outputs"].push_back({{"name", v->name},
-                              {"dtype", std::string(dtype_name(v->type.dtype))},
-                              {"dims", plan.values[static_cast<size_t>(v->id())].desc.dims}});
+    if (v) j["outputs"].push_back(json_from_value(*v, plan));
   for (const CandidateRecord& c : s.candidates)
     j["candidates"].push_back({{"tactic", c.tactic_id},
                                {"config", c.config},
                                {"time_us", c.time_us},
                                {"error", c.error},
                                {"refusal", c.refusal}});
+  return j;
+}
+
+Json json_from_memory(const EngineData& e, const ShapePlan& plan) {
+  Json j{{"activations_bytes", plan.arena_bytes},
+         {"live_bound_bytes", plan.live_bound_bytes},
+         {"values", Json::array()}};
+  for (const ValueSpan& s : arena_spans(*e.graph, plan))
+    j["values"].push_back({{"name", s.value->name},
+                           {"offset", s.offset_bytes},
+                           {"bytes", s.size_bytes},
+                           {"first", s.first},
+                           {"last", s.last}});
   return j;
 }
 
@@ -107,7 +137,8 @@ std::string region_title(const Node& node) {
 }
 
 std::string explain_json(const EngineData& e) {
-  const ShapePlan plan = tuned_plan(e);
+  const Bindings bindings = tuned_bindings(e);
+  const ShapePlan plan = plan_shapes(*e.graph, bindings, sharing_of(e));
   Json j{{"model", e.model_name},
          {"model_hash", e.model_hash},
          {"wootz", e.wootz_version},
@@ -116,13 +147,13 @@ std::string explain_json(const EngineData& e) {
          {"threads", e.threads},
          {"tuned_shapes", e.tuned_shapes},
          {"facts", e.facts},
-         {"memory", {{"activations_bytes", plan.arena_bytes}, {"live_bound_bytes", plan.live_bound_bytes}}},
+         {"memory", json_from_memory(e, plan)},
          {"steps", Json::array()},
          {"remarks", Json::array()},
          {"verification", Json::array()}};
   size_t i = 0;
   for (const auto& node : e.graph->nodes()) {
-    j["steps"].push_back(json_from_step(*node, e.steps[i], plan, i));
+    j["steps"].push_back(json_from_step(*node, e.steps[i], plan, bindings, i));
     ++i;
   }
   for (const RemarkRecord& r : e.remarks)
