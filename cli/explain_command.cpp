@@ -5,11 +5,17 @@
 #include <cstdio>
 
 #include "cli/options.h"
+#include "cli/text_file.h"
 
 namespace wootz::cli {
 
 int run_explain(const Options& o) {
   const Engine engine = open_model(o);
+  if (!o.html.empty()) {
+    write_text_file(o.html, engine.explain_html());
+    std::printf("%s: open it in a browser\n", o.html.c_str());
+    return 0;
+  }
   if (o.json) {
     std::printf("%s\n", engine.explain_json().c_str());
     return 0;

@@ -80,7 +80,11 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
     command->add_option("--duration", o.duration, "seconds to measure")->capture_default_str();
     command->add_option("--iterations", o.iterations, "runs to measure instead of a duration");
   }
-  if (name == "explain") command->add_option("--width", o.width, "columns; 0: the terminal's");
+  if (name == "explain") {
+    command->add_option("--width", o.width, "columns; 0: the terminal's");
+    command->add_option("--html", o.html,
+                        "write one self-contained page: time, rivals, roofline, graph, memory");
+  }
   return command;
 }
 

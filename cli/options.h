@@ -26,6 +26,7 @@ struct Options {
   double duration = 3;  // bench, seconds
   int iterations = 0;   // bench; 0: by duration
   int width = 0;        // explain; 0: the terminal's
+  std::string html;     // explain; the page to write
 };
 
 BuildOptions build_options(const Options& options);

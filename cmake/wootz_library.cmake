@@ -40,3 +40,14 @@ function(wootz_precompile target)
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
+
+# wootz_embed(TARGET function header ROOT file ...): FUNCTION(name), declared in HEADER, gives the text of a file by its
+# name relative to ROOT.
+function(wootz_embed target function header root)
+  set(out ${CMAKE_BINARY_DIR}/generated/${function}.cpp)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DFUNCTION=${function} -DHEADER=${header} -DROOT=${root} "-DFILES=${ARGN}"
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed_sources.cmake
+    DEPENDS ${ARGN} ${CMAKE_SOURCE_DIR}/cmake/embed_sources.cmake VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

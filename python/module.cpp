@@ -180,6 +180,7 @@ NB_MODULE(_wootz, m) {
           [](const Engine& e, const nb::object& path) { e.save(nb::cast<std::string>(nb::str(path))); },
           "path"_a)
       .def("explain_json", &Engine::explain_json)
+      .def("explain_html", &Engine::explain_html)
       .def("explain_text", &Engine::explain_text, "width"_a = 100)
       .def(
           "memory_bytes",

@@ -8,6 +8,7 @@
 #include "engine/engine_file.h"
 #include "runtime/execution_state.h"
 #include "runtime/explain.h"
+#include "runtime/report/report.h"
 
 namespace wootz {
 namespace {
@@ -191,6 +192,7 @@ NamedData Engine::run(const NamedData& inputs) const {
 
 std::string Engine::model_name() const { return data_->model_name; }
 std::string Engine::explain_json() const { return wootz::explain_json(*data_); }
+std::string Engine::explain_html() const { return report_html(wootz::explain_json(*data_, -1)); }
 std::string Engine::explain_text(int width) const { return wootz::explain_text(*data_, width); }
 
 std::vector<std::string> describe_devices() {

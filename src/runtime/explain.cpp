@@ -74,12 +74,16 @@ Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan
     if (v) j["inputs"].push_back(json_from_value(*v, plan));
   for (const Value* v : node.outputs())
     if (v) j["outputs"].push_back(json_from_value(*v, plan));
+  j["candidates"] = Json::array();
   for (const CandidateRecord& c : s.candidates)
-    j["candidates"].push_back({{"tactic", c.tactic_id},
-                               {"config", c.config},
-                               {"time_us", c.time_us},
-                               {"error", c.error},
-                               {"refusal", c.refusal}});
+    if (c.refusal.empty() || c.error >= 0)
+      j["candidates"].push_back({{"tactic", c.tactic_id},
+                                 {"config", c.config},
+                                 {"time_us", c.time_us},
+                                 {"error", c.error},
+                                 {"refusal", c.refusal}});
+    else
+      j["refused"][c.refusal].push_back(c.tactic_id);  // many tactics give one reason
   return j;
 }
 
@@ -136,7 +140,7 @@ std::string region_title(const Node& node) {
   return title;
 }
 
-std::string explain_json(const EngineData& e) {
+std::string explain_json(const EngineData& e, int indent) {
   const Bindings bindings = tuned_bindings(e);
   const ShapePlan plan = plan_shapes(*e.graph, bindings, sharing_of(e));
   Json j{{"model", e.model_name},
@@ -164,7 +168,7 @@ std::string explain_json(const EngineData& e) {
                                  {"relative", v.relative},
                                  {"bound", v.bound},
                                  {"sample", v.sample}});
-  return j.dump(1, ' ', false, Json::error_handler_t::replace);
+  return j.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string explain_text(const EngineData& e, int width) {

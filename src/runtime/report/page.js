@@ -81,9 +81,10 @@ function answer() {
   $("answer").textContent = total && slow ?
     `${top}. The slowest region is ${slow.region} (${slow.nodes[0] || "no ONNX node"}): ${time(slow.time_us)}, ${percent(slow.time_us / total)} of all.` :
     "This engine was built without measuring (--no-tune): times are not known.";
+  const gap = steps.length < 300 ? "; border-right:1px solid var(--panel)" : "";
   for (const s of steps) {
     if (!s.time_us) continue;
-    const part = el("div", {style: `flex:${s.time_us} 0 0; background:var(${kindColour(s)}); border-right:1px solid var(--panel)`});
+    const part = el("div", {style: `flex:${s.time_us} 0 0; background:var(${kindColour(s)})${gap}`});
     hover(part, `${s.region} · ${time(s.time_us)} · ${s.tactic} · ${s.nodes[0] || ""}`);
     part.addEventListener("click", () => select(s.i, true));
     $("strip").append(part);
@@ -168,13 +169,11 @@ function detail(i) {
     }
     box.append(t);
   }
-  const refused = s.candidates.filter(c => !(c.time_us > 0) && c.refusal);
+  const refused = Object.entries(s.refused || {});
   if (refused.length) {
-    const more = el("details");
-    more.append(el("summary", {class: "dim"}, `${refused.length} tactics do not serve it`));
-    const list = el("ul");
-    for (const c of refused) list.append(el("li", {}, `${c.tactic} ${c.config}: ${c.refusal}`));
-    more.append(list);
+    const more = el("details"), list = el("ul");
+    more.append(el("summary", {class: "dim"}, `${refused.reduce((n, r) => n + r[1].length, 0)} tactics do not serve it`), list);
+    for (const [why, tactics] of refused) list.append(el("li", {}, `${why}: ${tactics.join(", ")}`));
     box.append(more);
   }
   $("detail").replaceChildren(box);
@@ -191,7 +190,7 @@ function roofline() {
   const X = v => left + (v - x0) / (x1 - x0) * (width - left - right), Y = v => top + (y1 - Math.max(v, y0)) / (y1 - y0) * (height - top - bottom);
   for (let v = x0; v <= x1; ++v) root.append(svg("line", {x1: X(v), x2: X(v), y1: top, y2: height - bottom, class: "axis"}), svg("text", {x: X(v), y: height - bottom + 15, "text-anchor": "middle"}, String(10 ** v)));
   for (let v = y0; v <= y1; ++v) root.append(svg("line", {x1: left, x2: width - right, y1: Y(v), y2: Y(v), class: "axis"}), svg("text", {x: left - 6, y: Y(v) + 4, "text-anchor": "end"}, rate(10 ** v).replace("FLOP/s", "")));
-  root.append(svg("text", {x: width - right, y: height - 4, "text-anchor": "end"}, "FLOP for each byte"), svg("text", {x: 4, y: top + 4}, "FLOP/s"));
+  root.append(svg("text", {x: width - right, y: height - 4, "text-anchor": "end"}, "FLOP for each byte"), svg("text", {x: left + 6, y: top + 12}, "FLOP/s"));
   if (peakFlops && peakBytes) {
     const ridge = Math.log10(peakFlops / peakBytes), path = [[x0, x0 + Math.log10(peakBytes)], [ridge, Math.log10(peakFlops)], [x1, Math.log10(peakFlops)]];
     root.append(svg("polyline", {points: path.map(([a, b]) => `${X(a)},${Y(b)}`).join(" "), fill: "none", stroke: "var(--text)", "stroke-width": 1.5}));

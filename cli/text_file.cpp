@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/text_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include <wootz/error.h>
+
+namespace wootz::cli {
+
+void write_text_file(const std::string& path, std::string_view text) {
+  const std::string beside = path + ".part";
+  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (file.fail() || std::rename(beside.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    std::remove(beside.c_str());
+    throw Error(ErrorKind::kIo, path + ": cannot write " + std::to_string(text.size()) + " bytes: " + why +
+                                    "; check the folder, its permissions and the free space");
+  }
+}
+
+}  // namespace wootz::cli
