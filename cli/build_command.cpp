@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/options.h"
@@ -8,7 +9,11 @@ namespace wootz::cli {
 
 int run_build(const Options& options) {
   Options o = options;
-  if (o.output.empty()) o.output = o.model.substr(0, o.model.rfind('.')) + ".wtz";
+  if (is_engine(o.model))
+    throw Error(ErrorKind::kInvalidArgument, "build: expected an ONNX model, found the engine '" + o.model +
+                                                 "'; `wootz tune` races it again here");
+  if (o.output.empty()) o.output = std::filesystem::path(o.model).replace_extension(".wtz").string();
+  require_writable(o.output);
   const Engine engine = open_model(o);
   engine.save(o.output);
   const auto j = nlohmann::json::parse(engine.explain_json());
@@ -43,11 +48,12 @@ int run_build(const Options& options) {
 }
 
 int run_tune(const Options& o) {
-  if (o.model.ends_with(".onnx"))
+  if (!is_engine(o.model))
     throw Error(ErrorKind::kInvalidArgument,
                 "tune: expected an engine (.wtz), found '" + o.model + "'; use build");
-  const Engine tuned = tune(Engine::load(o.model), build_options(o));
   const std::string path = o.output.empty() ? o.model : o.output;
+  require_writable(path);
+  const Engine tuned = tune(Engine::load(o.model), build_options(o));
   tuned.save(path);
   std::printf("%s: raced again on this machine\n", path.c_str());
   return 0;

@@ -10,6 +10,7 @@
 namespace wootz::cli {
 
 int run_explain(const Options& o) {
+  if (!o.html.empty()) require_writable(o.html);
   const Engine engine = open_model(o);
   if (!o.html.empty()) {
     write_text_file(o.html, engine.explain_html());

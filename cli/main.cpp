@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <new>
 
 #include <wootz/wootz.h>
 
@@ -27,16 +31,34 @@ int exit_code(wootz::ErrorKind kind) {
   return 70;
 }
 
+constexpr int kMostThreads = 1024;
+constexpr double kLongestBench = 86400;  // seconds
+
+/// Not CLI::Range: that lets NaN pass.
+CLI::Validator between(double low, double high) {
+  return {[low, high](std::string& text) -> std::string {
+            double value = 0;
+            if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return "";
+            char message[96];
+            std::snprintf(message, sizeof message, "expected a number from %g to %g, found ", low, high);
+            return message + text;
+          },
+          ""};
+}
+
 void add_build_flags(CLI::App& command, Options& o) {
   command.add_option("--device", o.device, "cpu")->capture_default_str();
   command.add_option("--threads", o.threads, "threads; 0: every CPU that the process may use")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::Range(0, kMostThreads));
   command.add_option("--shapes", o.shapes, "NAME:1x3x224x224, the shape to tune an input for");
   command.add_option("--mark", o.marks, "an inner tensor that becomes an output too");
   command.add_option("--timing-cache", o.timing_cache,
                      "file of measured times; default: ~/.cache/wootz/timings.txt; '': none");
   command.add_option("--disable-pass", o.disabled_passes, "a graph pass or rule to leave out");
-  command.add_option("--max-patches", o.max_patches, "stop the graph passes after so many changes");
+  command
+      .add_option("--max-patches", o.max_patches, "stop the graph passes after so many changes; -1: never")
+      ->check(CLI::Range(int64_t{-1}, INT64_MAX));
   command.add_option("--dump", o.dump, "folder for the graph's text before and after each pass");
   command.add_flag("--no-tune", o.no_tune, "take first guesses instead of racing tactics");
   command.add_flag("--no-verify", o.no_verify, "do not hold the whole engine against the imported graph");
@@ -73,15 +95,20 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
     command->add_flag("--reference", o.reference, "run by the references instead of an engine (.onnx only)");
   if (name == "verify") {
     command->add_option("--expect", o.expect, "a .npz file of inputs and expected outputs");
-    command->add_option("--tolerance", o.tolerance,
-                        "relative error allowed; 0: by type (1e-4 float32, 1e-2 float16)");
+    command
+        ->add_option("--tolerance", o.tolerance,
+                     "relative error allowed; 0: by type (1e-4 float32, 1e-2 float16)")
+        ->check(between(0, 1));
   }
   if (name == "bench") {
-    command->add_option("--duration", o.duration, "seconds to measure")->capture_default_str();
-    command->add_option("--iterations", o.iterations, "runs to measure instead of a duration");
+    command->add_option("--duration", o.duration, "seconds to measure")
+        ->capture_default_str()
+        ->check(between(0, kLongestBench));
+    command->add_option("--iterations", o.iterations, "runs to measure instead of a duration")
+        ->check(CLI::PositiveNumber);
   }
   if (name == "explain") {
-    command->add_option("--width", o.width, "columns; 0: the terminal's");
+    command->add_option("--width", o.width, "columns; 0: the terminal's")->check(CLI::NonNegativeNumber);
     command->add_option("--html", o.html,
                         "write one self-contained page: time, rivals, roofline, graph, memory");
   }
@@ -94,32 +121,63 @@ std::string version_text() {
   return text;
 }
 
-}  // namespace
+/// Without a command there is nothing to do; a word that is none is named before CLI11 complains that one is
+/// missing.
+void check_command(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const Command& c : kCommands) {
+    if (std::string_view(argv[1]) == c.name) return;
+    names += (names.empty() ? "" : ", ") + std::string(c.name);
+  }
+  throw wootz::Error(wootz::ErrorKind::kInvalidArgument,
+                     "expected a command (" + names + "), found '" + argv[1] + "'");
+}
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app{
       "Wootz compiles a trained network (ONNX) into a fast engine, proves that it computes what the model "
-      "says, and runs it."};
+      "says, and runs it.",
+      "wootz"};
   app.set_version_flag("--version", version_text);
   app.require_subcommand(1);
   Options options;
   std::vector<std::pair<CLI::App*, const Command*>> commands;
   for (const Command& c : kCommands) commands.emplace_back(add_command(app, c, options), &c);
+  if (argc < 2) {
+    std::fputs(app.help().c_str(), stderr);
+    return 2;
+  }
+  check_command(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     const int code = app.exit(e);
     return code == 0 ? 0 : 2;
   }
+  int code = 0;
+  for (const auto& [app_command, command] : commands)
+    if (app_command->parsed()) code = command->run(options);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw wootz::Error(wootz::ErrorKind::kIo,
+                       "cannot write to the standard output: " + std::string(std::strerror(errno)));
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   try {
-    for (const auto& [app_command, command] : commands)
-      if (app_command->parsed()) return command->run(options);
+    return run(argc, argv);
   } catch (const wootz::Error& e) {
     std::fprintf(stderr, "wootz: %s: %s\n", std::string(wootz::error_kind_name(e.kind())).c_str(), e.what());
     return exit_code(e.kind());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr,
+                 "wootz: out of memory: the system gave no more; try smaller shapes or fewer threads\n");
+    return exit_code(wootz::ErrorKind::kOutOfMemory);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "wootz: internal error: %s; this is a bug in Wootz, please report it\n", e.what());
     return 70;
   }
-  return 0;
 }

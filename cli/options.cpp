@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
 #include "cli/progress.h"
 
 namespace wootz::cli {
@@ -33,6 +41,29 @@ std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts) 
   return shapes;
 }
 
+bool is_engine(const std::string& path) {
+  if (path.ends_with(".wtz")) return true;
+  constexpr std::string_view kMagic = "WOOTZENG";
+  char head[kMagic.size()] = {};
+  std::error_code ignored;  // a pipe must not be read from, let alone waited for
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  return std::string_view(head, sizeof head) == kMagic;
+}
+
+void require_writable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const auto fail = [&](const std::string& why) {
+    throw Error(ErrorKind::kIo, "cannot write '" + path + "': " + why);
+  };
+  if (fs::is_directory(path, ignored)) fail("expected a file, found a folder");
+  fs::path folder = fs::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (!fs::is_directory(folder, ignored)) fail("there is no folder '" + folder.string() + "'");
+  if (::access(folder.c_str(), W_OK) != 0) fail("folder '" + folder.string() + "': " + std::strerror(errno));
+}
+
 BuildOptions build_options(const Options& o) {
   BuildOptions b;
   b.device = o.device;
@@ -50,7 +81,7 @@ BuildOptions build_options(const Options& o) {
 }
 
 Engine open_model(const Options& o) {
-  if (!o.model.ends_with(".onnx")) {
+  if (is_engine(o.model)) {
     if (!o.marks.empty())
       throw Error(ErrorKind::kInvalidArgument,
                   "--mark: an engine's inner tensors are fused away; expected an .onnx model, found '" +

@@ -32,6 +32,11 @@ struct Options {
 BuildOptions build_options(const Options& options);
 /// Parses NAME:1x3x224x224 (a range MIN..OPT..MAX takes OPT). Throws kInvalidArgument with the form expected.
 std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts);
+/// Whether MODEL names an engine: by its ending, or by its first bytes. Everything else is taken for an ONNX
+/// model.
+bool is_engine(const std::string& path);
+/// Throws kIo when no file can be made at `path`: known before the work, not after it.
+void require_writable(const std::string& path);
 /// An engine from .wtz, or built here from .onnx.
 Engine open_model(const Options& options);
 

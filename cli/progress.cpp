@@ -11,15 +11,23 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-void on_interrupt(int) { interrupted = 1; }
+/// The first one asks the build to stop at its next report; a second one does not wait for it.
+void on_interrupt(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
 
 }  // namespace
 
-ProgressLine::ProgressLine() : is_terminal_(isatty(STDERR_FILENO) == 1) { std::signal(SIGINT, on_interrupt); }
+ProgressLine::ProgressLine() : is_terminal_(isatty(STDERR_FILENO) == 1) {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
 
 ProgressLine::~ProgressLine() {
   clear();
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 void ProgressLine::clear() {

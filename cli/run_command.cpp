@@ -53,6 +53,7 @@ int run_run(const Options& o) {
   if (o.inputs.empty())
     throw Error(ErrorKind::kInvalidArgument,
                 "run: expected --inputs FILE.npz with an array for each input, found none");
+  if (!o.outputs.empty()) require_writable(o.outputs);
   const NamedData inputs = named_inputs(o.inputs);
   NamedData outputs;
   if (o.reference) {
@@ -60,7 +61,7 @@ int run_run(const Options& o) {
   } else {
     Options with_shapes = o;
     // Tune for what is about to run.
-    if (o.model.ends_with(".onnx") && o.shapes.empty())
+    if (!is_engine(o.model) && o.shapes.empty())
       for (const auto& [name, d] : inputs) {
         std::string text = name + ":";
         for (size_t i = 0; i < d.tensor.dims().size(); ++i)
@@ -86,8 +87,12 @@ int run_bench(const Options& o) {
   const Engine engine = open_model(o);
   const NamedData named = o.inputs.empty() ? random_inputs(engine, o) : named_inputs(o.inputs);
   Context context = engine.context(o.threads);
+  context.run(named);  // names every input that is missing, too many or of another type
   std::vector<Datum> inputs, outputs(engine.outputs().size());
-  for (const TensorInfo& info : engine.inputs()) inputs.push_back(named.at(info.name));
+  for (const TensorInfo& info : engine.inputs()) {
+    const auto it = named.find(info.name);
+    inputs.push_back(it == named.end() ? Datum() : it->second);
+  }
   const auto once = [&] {
     if (const std::string failure = context.run_ordered(inputs, outputs); !failure.empty())
       throw Error(ErrorKind::kInvalidArgument, failure);

@@ -125,7 +125,7 @@ int run_verify(const Options& o) {
         compare(c.outputs, o.reference ? run_reference(o.model, c.inputs) : engine.run(c.inputs), bound));
   // Taps would forbid fusions, so they are read from a second engine.
   for (const Case& c : cases) {
-    if (c.taps.empty() || !o.model.ends_with(".onnx")) continue;
+    if (c.taps.empty() || is_engine(o.model)) continue;
     Options marked = o;
     for (const auto& [name, t] : c.taps) marked.marks.push_back(name);
     report.add(c.label, compare(c.taps,

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <thread>
 
+#include "base/cgroup.h"
 #include "base/thread_pool.h"
 
 namespace wootz {
@@ -33,36 +33,26 @@ double quota_v1(const std::string& folder) {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-/// The tightest quota on the way from `path` up to the root of the hierarchy mounted at `mount`.
+/// The tightest quota on the way from `path` up to the root of the hierarchy mounted at `mount`; 0 for none.
 template <class Quota>
-double tightest(const std::string& mount, std::string path, Quota quota) {
+double tightest(const std::string& mount, const std::string& path, Quota quota) {
   double least = 0;
-  for (;;) {
-    if (double q = quota(mount + path); q > 0) least = least > 0 ? std::min(least, q) : q;
-    const size_t slash = path.rfind('/');
-    if (path.empty() || slash == std::string::npos) return least;
-    path.resize(slash);
-  }
+  for (const std::string& folder : cgroup_folders(mount, path))
+    if (const double q = quota(folder); q > 0) least = least > 0 ? std::min(least, q) : q;
+  return least;
 }
 
 }  // namespace
 
 double cgroup_cpu_quota(const std::string& proc_cgroup, const std::string& root) {
-  std::istringstream lines(proc_cgroup);
   double least = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    std::string path = line.substr(second + 1);
-    if (path == "/") path.clear();
+  for (const Cgroup& group : parse_cgroups(proc_cgroup)) {
     double q = 0;
-    if (controllers == ",,")
-      q = tightest(root, path, quota_v2);
-    else if (controllers.find(",cpu,") != std::string::npos)
-      // A container often sees the host's path while only its own group is mounted: the mount point itself
-      // counts too.
-      q = std::max(tightest(root + "/cpu", path, quota_v1), tightest(root + "/cpu,cpuacct", path, quota_v1));
+    if (group.is_version_2())
+      q = tightest(root, group.path, quota_v2);
+    else if (group.controls("cpu"))
+      q = std::max(tightest(root + "/cpu", group.path, quota_v1),
+                   tightest(root + "/cpu,cpuacct", group.path, quota_v1));
     if (q > 0) least = least > 0 ? std::min(least, q) : q;
   }
   return least;
@@ -88,11 +78,8 @@ cpu_set_t allowed_cpu_set() {
 int allowed_cpus() {
   const cpu_set_t set = allowed_cpu_set();
   int count = std::max(1, CPU_COUNT(&set));
-  std::ifstream in("/proc/self/cgroup");
-  std::stringstream text;
-  text << in.rdbuf();
   // Rounded down: spinning threads beyond the quota are throttled together with the working ones.
-  if (double quota = cgroup_cpu_quota(text.str(), "/sys/fs/cgroup"); quota > 0)
+  if (double quota = cgroup_cpu_quota(own_cgroups(), "/sys/fs/cgroup"); quota > 0)
     count = std::clamp(static_cast<int>(quota), 1, count);
   return count;
 }

@@ -35,6 +35,7 @@ class Build {
     choose_shapes();
     optimise();
     share_memory();
+    check_memory();
     race();
     describe();
     verify();
@@ -128,6 +129,21 @@ class Build {
     };
     for (const StepSharing& s : choose_sharing(*engine_->graph, bindings, serves))
       engine_->steps.push_back({s, {}, {}, 0, -1, 0});
+  }
+
+  /// Minutes of racing are lost when the engine then does not fit.
+  void check_memory() const {
+    const ShapePlan plan =
+        plan_shapes(*engine_->graph, bind_shapes(*engine_->graph, tuned_dims_), sharing_of(*engine_));
+    size_t bytes = plan.arena_bytes;
+    for (const Placement& p : plan.values)
+      if (p.kind == Placement::Kind::kInput || p.kind == Placement::Kind::kOutput)
+        bytes += static_cast<size_t>(p.desc.size()) * dtype_size(p.desc.dtype);
+    try {
+      backend_.release(backend_.allocate(bytes));
+    } catch (const Error& e) {
+      throw Error(e.kind(), "activations, inputs and outputs at the shapes to tune for: " + e.message());
+    }
   }
 
   void race() {

@@ -2,6 +2,7 @@
 #include "compiler/race_steps.h"
 
 #include <cstdio>
+#include <exception>
 #include <map>
 
 #include "memory/bind_shapes.h"
@@ -61,6 +62,15 @@ void drop_vendor(EngineData& engine, std::map<size_t, RaceWin> own) {
   for (auto& [index, win] : own) settle(engine.steps[index], std::move(win));
 }
 
+/// Times that cannot be kept cost the next build some time; this one is whole without them.
+void save(const TimingCache& cache, const std::string& path, EngineData& engine) {
+  try {
+    cache.save(path);
+  } catch (const std::exception& e) {
+    engine.remarks.push_back({"race", {}, "the timing cache was not written: " + std::string(e.what())});
+  }
+}
+
 }  // namespace
 
 double race_steps(EngineData& engine, const Backend& backend, std::span<const Dims> dims,
@@ -77,7 +87,7 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
     check_ms += race_step(engine, *node, i++, plan, race, bindings, own);
   }
   drop_vendor(engine, std::move(own));
-  if (!options.timing_cache.empty() && options.race.tune) cache.save(options.timing_cache);
+  if (!options.timing_cache.empty() && options.race.tune) save(cache, options.timing_cache, engine);
   return check_ms;
 }
 

@@ -20,9 +20,9 @@ std::string text_of(const Dims& dims) {
 }
 
 [[noreturn]] void mismatch(const SymbolTable& symbols, const Equation& e, const std::string& expected) {
-  throw Error(ErrorKind::kInvalidArgument, e.where + ": expected " + expected + " (" +
-                                               symbols.to_string(e.dim) + "), found " +
-                                               std::to_string(e.found));
+  const std::string name = e.dim.is_constant() ? "" : " (" + symbols.to_string(e.dim) + ")";
+  throw Error(ErrorKind::kInvalidArgument,
+              e.where + ": expected " + expected + name + ", found " + std::to_string(e.found));
 }
 
 /// The only unbound symbol of the expression with its coefficient, and the sum of the rest; false when there

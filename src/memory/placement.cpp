@@ -29,6 +29,23 @@ Dims layout_strides(const Dims& dims, Layout layout) {
   return strides;
 }
 
+/// More than any machine holds, and so little that the sum over all values does not overflow.
+constexpr int64_t kMostBytes = int64_t{1} << 46;
+
+void check_size(const Value& v, const Dims& dims) {
+  int64_t bytes = static_cast<int64_t>(dtype_size(v.type.dtype));
+  bool fits = true;
+  for (int64_t d : dims)
+    fits = fits && !__builtin_mul_overflow(bytes, std::max<int64_t>(d, 1), &bytes) && bytes <= kMostBytes;
+  if (fits) return;
+  std::string text;
+  for (int64_t d : dims) text += (text.empty() ? "" : "x") + std::to_string(d);
+  throw Error(ErrorKind::kOutOfMemory, "tensor '" + v.name + "': expected at most " +
+                                           std::to_string(kMostBytes >> 40) + " TB, found " + text +
+                                           " elements of " + std::to_string(dtype_size(v.type.dtype)) +
+                                           " bytes at these input shapes");
+}
+
 bool is_laid_out(TensorDesc desc, const View& view, Layout layout) {
   desc.strides = view.strides;
   return layout == Layout::kChannelsLast ? desc.is_channels_last() : desc.is_row_major();
@@ -71,6 +88,7 @@ class Planner {
     p.kind = dims ? kind : Placement::Kind::kDynamic;
     p.index = index;
     p.desc.dtype = v.type.dtype;
+    if (dims) check_size(v, *dims);
     if (dims) p.desc.dims = *dims, p.desc.strides = layout_strides(*dims, v.layout);
   }
 

@@ -19,9 +19,13 @@ namespace {
 constexpr int kMaxRounds = 16;
 
 void write_text(const std::filesystem::path& path, const std::string& text) {
-  std::error_code ignored;
-  std::filesystem::create_directories(path.parent_path(), ignored);
-  std::ofstream(path) << text;
+  std::error_code failure;
+  std::filesystem::create_directories(path.parent_path(), failure);
+  std::ofstream out(path);
+  out << text << std::flush;
+  if (!out)
+    throw Error(ErrorKind::kIo, "cannot write '" + path.string() + "'" +
+                                    (failure ? ": " + failure.message() : std::string()));
 }
 
 std::string dump_name(const PassContext& context, const Pass& pass, const char* when) {

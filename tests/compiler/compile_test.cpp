@@ -85,7 +85,7 @@ TEST(Compile, ErrorsTellExpectedAndFound) {
             "--shapes: expected one of the inputs 'x', found 'z'");
   options.shapes = {{"x", {1, 4, 8, 8}}};
   EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
-            "input 'x' dimension 1: expected 3 (3), found 4");
+            "input 'x' dimension 1: expected 3, found 4");
   options.shapes.clear();
   options.marks = {"nothing"};
   EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
@@ -102,7 +102,7 @@ TEST(Compile, RunErrorsTellExpectedAndFound) {
   ExecutionState state(compile_text(kSmallNet, options));
   std::vector<Datum> out(1);
   EXPECT_EQ(state.run(std::vector<Datum>{ramp({1, 4, 8, 8})}, out).message(),
-            "input 'x' dimension 1: expected 3 (3), found 4");
+            "input 'x' dimension 1: expected 3, found 4");
   EXPECT_EQ(state.run(std::vector<Datum>{ramp({3, 8, 8})}, out).message(),
             "input 'x': expected rank 4 float32[n,3,h,w], found [3,8,8]");
   EXPECT_EQ(state.run(std::vector<Datum>{Tensor::zeros(DType::kInt64, {1, 3, 8, 8})}, out).message(),

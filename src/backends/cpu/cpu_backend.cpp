@@ -9,6 +9,7 @@
 
 #include "backends/cpu/cpu_features.h"
 #include "backends/cpu/cpu_stream.h"
+#include "base/usable_memory.h"
 #include "device/reference_tactic.h"
 
 namespace wootz {
@@ -53,12 +54,8 @@ std::unique_ptr<Stream> CpuBackend::make_stream(int threads) const {
 void* CpuBackend::allocate(size_t bytes) const {
   const bool large = bytes >= 4 * kHugePage;
   const size_t alignment = large ? kHugePage : 64;
-  const size_t rounded = (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  void* p = std::aligned_alloc(alignment, rounded);
-  if (!p)
-    throw Error(ErrorKind::kOutOfMemory,
-                "cannot allocate " + std::to_string(bytes) + " bytes of host memory");
-  if (large) madvise(p, rounded, MADV_HUGEPAGE);  // a hint: without huge pages the memory works all the same
+  void* p = allocate_host(bytes, alignment);
+  if (large) madvise(p, bytes, MADV_HUGEPAGE);  // a hint: without huge pages the memory works all the same
   return p;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/usable_memory.h"
 #include "device/backend.h"
 #include "device/reference_tactic.h"
 
@@ -35,13 +36,7 @@ class ReferenceBackend final : public Backend {
   std::span<const Tactic* const> tactics() const override { return {&listed_, 1}; }
   std::unique_ptr<Stream> make_stream(int) const override { return std::make_unique<ReferenceStream>(); }
 
-  void* allocate(size_t bytes) const override {
-    void* p = std::aligned_alloc(64, (std::max<size_t>(bytes, 1) + 63) / 64 * 64);
-    if (!p)
-      throw Error(ErrorKind::kOutOfMemory,
-                  "cannot allocate " + std::to_string(bytes) + " bytes of host memory");
-    return p;
-  }
+  void* allocate(size_t bytes) const override { return allocate_host(bytes, 64); }
   void release(void* p) const noexcept override { std::free(p); }
   void copy(void* to, const void* from, size_t bytes, Stream&) const override {
     if (bytes != 0) std::memcpy(to, from, bytes);

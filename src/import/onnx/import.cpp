@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "import/onnx/canonicalize_graph.h"
 #include "import/onnx/content_hash.h"
+#include "import/onnx/foreign_file.h"
 #include "import/onnx/graph_builder.h"
 #include "import/onnx/wire.h"
 #include "ir/verify.h"
@@ -64,10 +65,22 @@ void erase_unused_values(Graph& graph) {
   graph.erase_unused_values();
 }
 
+/// The model's outer fields; the error for a file of another kind says which kind.
+ModelView read_checked(std::string_view file) {
+  try {
+    ModelView model = read_model(file);
+    check_header(model);
+    return model;
+  } catch (const Error& error) {
+    const std::string_view what = foreign_file(file);
+    if (what.empty()) throw;
+    throw Error(error.kind(), error.message() + "; it looks like " + std::string(what));
+  }
+}
+
 ImportedModel import(std::string_view file, std::shared_ptr<const void> owner,
                      const std::filesystem::path& folder, const ImportOptions& options) {
-  const ModelView view = read_model(file);
-  check_header(view);
+  const ModelView view = read_checked(file);
   TensorReader tensors(file, std::move(owner), folder);
   Problems problems;
   GraphBuilder builder(view, tensors, problems);
