@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -11,6 +12,9 @@
 
 namespace wootz::cli {
 namespace {
+
+constexpr long long kLongestText = 1LL << 30;
+constexpr uint64_t kDensest = 1032;  // what deflate can make of a byte
 
 [[noreturn]] void bad(const std::string& where, const std::string& what) {
   throw Error(ErrorKind::kInvalidArgument, where + ": " + what);
@@ -78,6 +82,20 @@ std::string utf8(const char* p, size_t characters) {
   return s;
 }
 
+/// Fills `t` from elements whose first dimension varies fastest.
+void copy_from_fortran(Tensor& t, const char* data) {
+  const size_t bytes = dtype_size(t.dtype());
+  const Dims& dims = t.dims();
+  Dims index(dims.size(), 0);
+  for (int64_t i = 0; i < t.size(); ++i) {
+    int64_t from = 0;
+    for (size_t d = dims.size(); d-- > 0;) from = from * dims[d] + index[d];
+    std::memcpy(t.as<char>() + static_cast<size_t>(i) * bytes, data + static_cast<size_t>(from) * bytes,
+                bytes);
+    for (size_t d = dims.size(); d-- > 0 && ++index[d] == dims[d];) index[d] = 0;
+  }
+}
+
 Tensor parse_npy(const std::string& bytes, const std::string& where) {
   if (bytes.size() < 10 || std::memcmp(bytes.data(), "\x93NUMPY", 6) != 0)
     bad(where, "expected a .npy array, found other data");
@@ -90,8 +108,7 @@ Tensor parse_npy(const std::string& bytes, const std::string& where) {
   const std::string header = bytes.substr(start, length);
   const std::string descr = header_field(header, "descr", where);
   const Dims dims = parse_dims(header_field(header, "shape", where), where);
-  if (header_field(header, "fortran_order", where).starts_with("True") && dims.size() > 1)
-    bad(where, "expected C order, found Fortran order; save numpy.ascontiguousarray(x)");
+  const bool is_fortran = header_field(header, "fortran_order", where).starts_with("True") && dims.size() > 1;
   const char* data = bytes.data() + start + length;
   const size_t available = bytes.size() - start - length;
   size_t count = 1;
@@ -106,12 +123,16 @@ Tensor parse_npy(const std::string& bytes, const std::string& where) {
   };
   if (descr.starts_with("<U") || descr.starts_with("|S")) {
     const bool wide_text = descr[1] == 'U';
-    const size_t characters = static_cast<size_t>(std::atoll(descr.c_str() + 2)),
-                 each = characters * (wide_text ? 4 : 1);
+    const long long characters = std::atoll(descr.c_str() + 2);
+    if (characters < 1 || characters > kLongestText)
+      bad(where, "expected texts of 1 to 2^30 characters, found '" + descr + "'");
+    if (is_fortran)
+      bad(where, "expected texts in C order, found Fortran order; save numpy.ascontiguousarray(x)");
+    const size_t each = static_cast<size_t>(characters) * (wide_text ? 4 : 1);
     need(each);
     std::vector<std::string> strings;
     for (size_t i = 0; i < count; ++i)
-      strings.push_back(wide_text ? utf8(data + i * each, characters)
+      strings.push_back(wide_text ? utf8(data + i * each, static_cast<size_t>(characters))
                                   : std::string(data + i * each, strnlen(data + i * each, each)));
     return Tensor::strings(dims, std::move(strings));
   }
@@ -120,7 +141,12 @@ Tensor parse_npy(const std::string& bytes, const std::string& where) {
     bad(where, "element type '" + descr + "' is not one that models take; convert it with astype");
   const size_t total = need(dtype_size(it->second));
   Tensor t = Tensor::zeros(it->second, dims);
-  std::memcpy(t.data(), data, total);
+  if (is_fortran)
+    copy_from_fortran(t, data);
+  else
+    std::memcpy(t.data(), data, total);
+  if (t.dtype() == DType::kBool)  // any other byte than 0 and 1 is no bool to C++
+    for (char *p = t.as<char>(), *end = p + total; p < end; ++p) *p = *p != 0;
   return t;
 }
 
@@ -184,6 +210,9 @@ std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path) {
       throw Error(ErrorKind::kIo, "'" + path + "': " + zip_strerror(zip.get()));
     std::string name = stat.name;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    // A forged size would ask for memory that no content fills.
+    if (stat.size / kDensest > stat.comp_size + 1)
+      throw Error(ErrorKind::kIo, "'" + path + "', array '" + name + "': the zip entry is damaged");
     std::string bytes(stat.size, '\0');
     zip_file_t* file = zip_fopen_index(zip.get(), zip_uint64_t(i), 0);
     const zip_int64_t got = file ? zip_fread(file, bytes.data(), bytes.size()) : -1;
@@ -221,8 +250,9 @@ void write_npz(const std::string& path, const NamedData& data) {
     throw Error(ErrorKind::kIo, "cannot write '" + path + "': " + text);
   }
   if (std::rename(beside.c_str(), path.c_str()) != 0) {
+    const std::string text = std::strerror(errno);
     ::unlink(beside.c_str());
-    throw Error(ErrorKind::kIo, "cannot rename into place '" + path + "'");
+    throw Error(ErrorKind::kIo, "cannot rename into place '" + path + "': " + text);
   }
 }
 

@@ -72,8 +72,11 @@ class Report {
                        {"max_abs", c.max_abs},
                        {"relative", c.relative},
                        {"bound", c.bound},
-                       {"passed", c.passed}});
-      if (!json_)
+                       {"passed", c.passed},
+                       {"mismatch", c.mismatch}});
+      if (!json_ && !c.mismatch.empty())
+        std::printf("FAIL %-8s %-40.40s %s\n", label.c_str(), c.output.c_str(), c.mismatch.c_str());
+      else if (!json_)
         std::printf("%-4s %-8s %-40.40s relative %.2e  max %.2e  bound %.1e\n", c.passed ? "ok" : "FAIL",
                     label.c_str(), c.output.c_str(), c.relative, c.max_abs, c.bound);
     }
@@ -112,7 +115,7 @@ int run_verify(const Options& o) {
       const double relative = v["relative"].is_null() ? 1.0 / 0.0 : v["relative"].get<double>();
       list.push_back({v["output"].get<std::string>(),
                       v["max_abs"].is_null() ? 1.0 / 0.0 : v["max_abs"].get<double>(), relative,
-                      v["bound"].get<double>(), relative <= v["bound"].get<double>()});
+                      v["bound"].get<double>(), relative <= v["bound"].get<double>(), ""});
     }
     report.add("random", list);
     return report.finish();

@@ -79,6 +79,7 @@ nb::list comparison_list(const std::vector<OutputComparison>& comparisons) {
     row["relative"] = c.relative;
     row["bound"] = c.bound;
     row["passed"] = c.passed;
+    row["mismatch"] = c.mismatch;
     list.append(row);
   }
   return list;

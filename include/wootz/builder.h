@@ -56,6 +56,8 @@ struct OutputComparison {
   double relative = 0;  // max_abs over the output's largest magnitude
   double bound = 0;
   bool passed = false;
+  std::string
+      mismatch;  // expected against found, where no values could be compared: another type, other dims
 };
 /// Compares by name; integers, bools and strings must be equal. `bound` 0: by type (1e-4 for float32, 1e-2
 /// for float16).

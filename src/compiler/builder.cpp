@@ -119,17 +119,34 @@ NamedData run_reference(const std::string& onnx_path, const NamedData& inputs,
   return result;
 }
 
+namespace {
+
+std::string kind_of(const Datum& d) {
+  if (d.kind == Datum::Kind::kSequence) return "a sequence of " + std::to_string(d.elements.size());
+  if (d.kind == Datum::Kind::kOptional) return d.elements.empty() ? "nothing" : "an optional";
+  std::string dims;
+  for (int64_t n : d.tensor.dims()) dims += (dims.empty() ? "" : ",") + std::to_string(n);
+  return std::string(dtype_name(d.tensor.dtype())) + "[" + dims + "]";
+}
+
+std::string mismatch(const Datum& expected, const Datum& found) {
+  const std::string want = kind_of(expected), got = kind_of(found);
+  return want == got ? "" : "expected " + want + ", found " + got;
+}
+
+}  // namespace
+
 std::vector<OutputComparison> compare(const NamedData& expected, const NamedData& found, double bound) {
   std::vector<OutputComparison> list;
   for (const auto& [name, want] : expected) {
     const auto it = found.find(name);
     if (it == found.end()) {
-      list.push_back({name, 0, 0, bound, false});
+      list.push_back({name, 0, 0, bound, false, "expected an output of this name, found none"});
       continue;
     }
     const OutputError e = compare_data(want, it->second);
     const double limit = bound > 0 ? bound : output_bound(want.tensor.dtype());
-    list.push_back({name, e.max_abs, e.relative, limit, e.relative <= limit});
+    list.push_back({name, e.max_abs, e.relative, limit, e.relative <= limit, mismatch(want, it->second)});
   }
   return list;
 }

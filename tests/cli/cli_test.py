@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line answers to wrong input: the exit code of docs/cli.md, and a message that says what, where, expected
+against found. Nothing may be left half written."""
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+COMMAND = os.environ["WOOTZ_CLI"]
+DONE, WRONG_CALL, WRONG_MODEL, OUT_OF_BOUND, NO_FILE, NO_MEMORY, CANCELLED = 0, 2, 3, 4, 5, 6, 130
+
+
+def conv_model(path, layers=1, width=4):
+    """y = relu(conv(x)), repeated; x: float32[n,3,h,w]."""
+    random = np.random.default_rng(1)
+    nodes, weights, name, channels = [], [], "x", 3
+    for i in range(layers):
+        weights.append(numpy_helper.from_array(random.normal(size=(width, channels, 3, 3)).astype(np.float32), f"w{i}"))
+        nodes.append(helper.make_node("Conv", [name, f"w{i}"], [f"c{i}"], name=f"conv{i}", pads=[1, 1, 1, 1]))
+        name, channels = "y" if i == layers - 1 else f"r{i}", width
+        nodes.append(helper.make_node("Relu", [f"c{i}"], [name]))
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, "h", "w"])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+class CommandLine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = cls.scratch.name
+        cls.model, cls.engine = cls.path("m.onnx"), cls.path("m.wtz")
+        conv_model(cls.model)
+        cls.save("good.npz", x=np.ones((1, 3, 8, 8), np.float32))
+        run = subprocess.run([COMMAND, "build", cls.model, "-o", cls.engine, "--shapes", "x:1x3x8x8", "--timing-cache", ""],
+                             capture_output=True, text=True)
+        assert run.returncode == DONE, run.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder, name)
+
+    @classmethod
+    def save(cls, name, **arrays):
+        np.savez(cls.path(name), **arrays)
+        return cls.path(name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content)
+        return self.path(name)
+
+    def check(self, code, part, *arguments, **options):
+        """Runs, and expects the exit code and a part of what is printed on the error stream."""
+        before = set(os.listdir(self.folder))
+        run = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=120, **options)
+        self.assertEqual(run.returncode, code, f"{arguments}: {run.stdout}{run.stderr}")
+        self.assertIn(part, run.stderr, arguments)
+        self.assertNotIn("internal error", run.stderr)
+        if code != DONE:
+            self.assertEqual(set(os.listdir(self.folder)), before, f"{arguments} left files behind")
+        return run
+
+    def test_the_command_itself(self):
+        self.check(WRONG_CALL, "Usage: wootz")
+        self.check(WRONG_CALL, "expected a command (build, ", "fly")
+        self.check(WRONG_CALL, "model is required", "build")
+        self.check(WRONG_CALL, "--nonsense", "build", self.model, "--nonsense")
+        for flag, value in [("--threads", "-1"), ("--threads", "many"), ("--max-patches", "-2"), ("--shapes", "x:1x-3x8x8"),
+                            ("--shapes", "1x3x8x8"), ("--shapes", "x:1x3xx8")]:
+            self.check(WRONG_CALL, flag, "build", self.model, flag, value)
+        for flag, value in [("--duration", "nan"), ("--duration", "-1"), ("--iterations", "0")]:
+            self.check(WRONG_CALL, flag, "bench", self.engine, flag, value)
+        self.check(WRONG_CALL, "--tolerance", "verify", self.engine, "--tolerance", "nan")
+
+    def test_models_that_are_none(self):
+        self.check(NO_FILE, "missing.onnx: No such file", "build", "missing.onnx")
+        self.check(NO_FILE, "found a folder", "build", self.folder)
+        for name, content, hint in [
+                ("empty.onnx", b"", "is this the right file?"),
+                ("page.onnx", b"<!DOCTYPE html><html></html>", "looks like a web page"),
+                ("lfs.onnx", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "git lfs pull"),
+                ("zip.onnx", b"PK\x03\x04" + bytes(40), "zip archive"),
+                ("cut.onnx", pathlib.Path(self.model).read_bytes()[:300], "cut short")]:
+            self.check(WRONG_MODEL, hint, "build", self.write(name, content))
+        self.check(WRONG_MODEL, "not a Wootz engine", "run", self.write("foreign.wtz", bytes(100)), "--inputs", "good.npz")
+        self.check(WRONG_CALL, "expected an ONNX model", "build", self.engine)
+        self.check(WRONG_CALL, "expected an engine", "tune", self.model)
+
+    def test_shapes_that_do_not_fit(self):
+        self.check(WRONG_CALL, "expected rank 4 float32[n,3,h,w], found [1,3]", "build", self.model, "--shapes", "x:1x3")
+        self.check(WRONG_CALL, "'x' dimension 1: expected 3, found 4", "build", self.model, "--shapes", "x:1x4x8x8")
+        self.check(WRONG_CALL, "expected one of the inputs 'x', found 'q'", "build", self.model, "--shapes", "q:1x3x8x8")
+        self.check(WRONG_CALL, "found 'nothing'", "build", self.model, "--mark", "nothing")
+
+    def test_too_little_memory_is_known_before_the_race(self):
+        self.check(NO_MEMORY, "found at most", "build", self.model, "--shapes", "x:1x3x99999x99999")
+        self.check(NO_MEMORY, "expected at most 64 TB", "build", self.model, "--shapes", "x:1x3x999999999x999999999")
+        limit = 1 << 30
+        self.check(NO_MEMORY, "found at most 1.1 GB", "build", self.model, "--shapes", "x:1x3x8192x8192",
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+    def test_inputs_that_do_not_fit(self):
+        run = ["run", self.engine, "--inputs"]
+        x = np.ones((1, 3, 8, 8), np.float32)
+        self.check(WRONG_CALL, "expected --inputs", "run", self.engine)
+        self.check(WRONG_CALL, "expected float32, found float64", *run, self.save("double.npz", x=x.astype(np.float64)))
+        self.check(WRONG_CALL, "expected rank 4", *run, self.save("rank.npz", x=x[0]))
+        self.check(WRONG_CALL, "expected 3, found 1", *run, self.save("channels.npz", x=x[:, :1]))
+        self.check(WRONG_CALL, "expected inputs 'x', found 'z'", *run, self.save("name.npz", z=x))
+        self.check(WRONG_CALL, "expected input 'x' (float32[n,3,h,w]), found none", *run, self.save("none.npz"))
+        self.check(WRONG_CALL, "found 'z'", "bench", self.engine, "--inputs", self.path("name.npz"))
+        self.check(WRONG_CALL, "'|O'", *run, self.save("objects.npz", x=np.array([None], dtype=object)))
+        self.check(NO_FILE, "Not a zip archive", *run, self.model)
+        self.check(NO_FILE, "'gone.npz'", *run, "gone.npz")
+        good = pathlib.Path(self.path("good.npz")).read_bytes()
+        self.check(NO_FILE, "'cut.npz'", *run, os.path.basename(self.write("cut.npz", good[:-30])))
+
+    def test_arrays_in_fortran_order_are_read(self):
+        x = np.arange(3 * 8 * 8, dtype=np.float32).reshape(1, 3, 8, 8)
+        for name, array in [("c", x), ("fortran", np.asfortranarray(x))]:
+            self.check(DONE, "", "run", self.engine, "--inputs", self.save(name + ".npz", x=array), "--outputs", name + ".out.npz")
+        np.testing.assert_array_equal(np.load(self.path("c.out.npz"))["y"], np.load(self.path("fortran.out.npz"))["y"])
+
+    def test_expected_values(self):
+        verify = ["verify", self.engine, "--expect"]
+        x = np.ones((1, 3, 8, 8), np.float32)
+        run = self.check(OUT_OF_BOUND, "", *verify, self.save("wrong.npz", x=x, y=np.zeros((1, 4, 8, 8), np.float32)))
+        self.assertIn("0 of 1 within the bound", run.stdout)
+        run = self.check(OUT_OF_BOUND, "", *verify, self.save("shape.npz", x=x, y=np.zeros((1, 4, 8, 9), np.float32)))
+        self.assertIn("expected float32[1,4,8,9], found float32[1,4,8,8]", run.stdout)
+        run = self.check(OUT_OF_BOUND, "", *verify, self.save("type.npz", x=x, y=np.zeros((1, 4, 8, 8), np.int64)))
+        self.assertIn("expected int64[1,4,8,8], found float32[1,4,8,8]", run.stdout)
+        self.check(WRONG_CALL, "the model has 1", *verify, self.save("case.npz", c0_i0=x, c0_o5=x))
+        self.check(WRONG_CALL, "found none", *verify, self.path("good.npz"))
+
+    def test_places_that_cannot_be_written(self):
+        for arguments in [("build", self.model, "-o"), ("run", self.engine, "--inputs", "good.npz", "--outputs"),
+                          ("tune", self.engine, "-o"), ("explain", self.engine, "--html")]:
+            self.check(NO_FILE, "there is no folder", *arguments, "/nowhere/x")
+            self.check(NO_FILE, "found a folder", *arguments, self.folder)
+        self.check(NO_FILE, "/proc/nowhere", "build", self.model, "-o", "x.wtz", "--dump", "/proc/nowhere")
+        with open("/dev/full", "w") as full:
+            run = subprocess.run([COMMAND, "explain", self.engine], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(run.returncode, NO_FILE)
+        self.assertIn("No space left", run.stderr)
+
+    def test_a_full_disk_leaves_nothing_half_written(self):
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+        build = ["build", self.model, "--no-tune", "--timing-cache", ""]
+        self.check(NO_FILE, "nothing was left behind", *build, "-o", "full.wtz", preexec_fn=small_files)
+        self.check(NO_FILE, "cannot write", "run", self.engine, "--inputs", self.save("large.npz", x=np.ones((1, 3, 64, 64), np.float32)),
+                   "--outputs", "full.npz", preexec_fn=small_files)
+
+    def test_a_timing_cache_that_cannot_be_written_costs_no_build(self):
+        run = self.check(DONE, "", "build", self.model, "-o", "n.wtz", "--shapes", "x:1x3x8x8", "--timing-cache", "/proc/nowhere/t")
+        self.assertIn("the timing cache was not written", run.stdout)
+
+    def test_ctrl_c_cancels_a_build(self):
+        conv_model(self.path("deep.onnx"), layers=12, width=64)
+        command = [COMMAND, "build", "deep.onnx", "-o", "deep.wtz", "--shapes", "x:1x3x96x96", "--timing-cache", ""]
+        before = set(os.listdir(self.folder))
+        build = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        build.send_signal(signal.SIGINT)
+        _, errors = build.communicate(timeout=120)
+        self.assertEqual(build.returncode, CANCELLED, errors)
+        self.assertIn("cancelled; nothing was written", errors)
+        self.assertEqual(set(os.listdir(self.folder)), before)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv)
