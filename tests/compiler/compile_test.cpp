@@ -93,7 +93,7 @@ TEST(Compile, ErrorsTellExpectedAndFound) {
   options.marks.clear();
   options.backend = "tpu";
   EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
-            "--device: expected one of cpu, reference, found 'tpu'");
+            "--device: expected one of cpu, cuda, reference, found 'tpu'");
 }
 
 TEST(Compile, RunErrorsTellExpectedAndFound) {
