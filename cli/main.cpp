@@ -77,24 +77,38 @@ const Command kCommands[] = {
     {"inspect", "show an engine's inputs, outputs and facts", wootz::cli::run_inspect},
     {"explain", "show where every node went, which kernel won, and what it cost", wootz::cli::run_explain},
     {"verify", "hold an engine against expected values or the reference", wootz::cli::run_verify},
+    {"compare", "compare the results of two engines, models or runtimes, tensor by tensor",
+     wootz::cli::run_compare},
     {"tune", "race an engine's kernels again on this machine", wootz::cli::run_tune},
 };
 
 CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
   CLI::App* command = app.add_subcommand(c.name, c.doc);
-  command->add_option("model", o.model, "an .onnx model or a .wtz engine")->required();
+  const bool compares = std::string(c.name) == "compare";
+  command
+      ->add_option(
+          "model", o.model,
+          compares ? "an .onnx model, a .wtz engine, an .npz of results, or one of reference:, onnxruntime:, "
+                     "openvino:, torch: and a path"
+                   : "an .onnx model or a .wtz engine")
+      ->required();
+  if (compares) {
+    command->add_option("other", o.other, "the other side, likewise")->required();
+    command->add_flag("--all", o.all, "compare inner tensors too and name the first that differs");
+  }
   add_build_flags(*command, o);
   command->add_flag("--json", o.json, "print JSON");
   const std::string name = c.name;
   if (name == "build" || name == "tune")
     command->add_option("-o,--output", o.output, "the engine file to write");
-  if (name == "run" || name == "bench")
+  if (name == "run" || name == "bench" || name == "compare")
     command->add_option("--inputs", o.inputs, "a .npz file with an array for each input");
   if (name == "run") command->add_option("--outputs", o.outputs, "the .npz file to write");
   if (name == "run" || name == "verify")
     command->add_flag("--reference", o.reference, "run by the references instead of an engine (.onnx only)");
-  if (name == "verify") {
+  if (name == "verify")
     command->add_option("--expect", o.expect, "a .npz file of inputs and expected outputs");
+  if (name == "verify" || name == "compare") {
     command
         ->add_option("--tolerance", o.tolerance,
                      "relative error allowed; 0: by type (1e-4 float32, 1e-2 float16)")

@@ -26,6 +26,8 @@ struct Options {
   double duration = 3;  // bench, seconds
   int iterations = 0;   // bench; 0: by duration
   int width = 0;        // explain; 0: the terminal's
+  std::string other;    // compare; the second side
+  bool all = false;     // compare; inner tensors too
   std::string html;     // explain; the page to write
 };
 
@@ -40,12 +42,16 @@ void require_writable(const std::string& path);
 /// An engine from .wtz, or built here from .onnx.
 Engine open_model(const Options& options);
 
+/// Random inputs at the asked or tuned shapes.
+NamedData random_inputs(const Engine& engine, const Options& options);
+
 int run_build(const Options& options);
 int run_run(const Options& options);
 int run_bench(const Options& options);
 int run_inspect(const Options& options);
 int run_explain(const Options& options);
 int run_verify(const Options& options);
+int run_compare(const Options& options);
 int run_tune(const Options& options);
 
 }  // namespace wootz::cli

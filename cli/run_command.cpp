@@ -26,7 +26,12 @@ NamedData named_inputs(const std::string& path) {
   return data;
 }
 
-/// Random inputs at the asked or tuned shapes.
+double percentile(const std::vector<double>& sorted, double p) {
+  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(std::ceil(p * double(sorted.size()))) - 1)];
+}
+
+}  // namespace
+
 NamedData random_inputs(const Engine& engine, const Options& o) {
   const auto asked = parse_shapes(o.shapes);
   const auto tuned = nlohmann::json::parse(engine.explain_json())["tuned_shapes"];
@@ -42,12 +47,6 @@ NamedData random_inputs(const Engine& engine, const Options& o) {
   }
   return data;
 }
-
-double percentile(const std::vector<double>& sorted, double p) {
-  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(std::ceil(p * double(sorted.size()))) - 1)];
-}
-
-}  // namespace
 
 int run_run(const Options& o) {
   if (o.inputs.empty())

@@ -80,6 +80,8 @@ nb::list comparison_list(const std::vector<OutputComparison>& comparisons) {
     row["bound"] = c.bound;
     row["passed"] = c.passed;
     row["mismatch"] = c.mismatch;
+    row["sqnr_db"] = c.sqnr_db;
+    row["cosine"] = c.cosine;
     list.append(row);
   }
   return list;

@@ -27,7 +27,7 @@ struct BuildOptions {
   bool verify = true;            // hold the engine against the imported graph
   bool vendor_libraries = true;  // let oneDNN race
   std::string timing_cache = "default";  // a path, "default" (docs/timing-cache.md) or "" for none
-  std::vector<std::string> marks;        // inner tensors that become outputs too
+  std::vector<std::string> marks;        // inner tensors that become outputs too; * and ? match
   std::vector<std::string> disabled_passes;
   int64_t max_patches = -1;        // stop the graph passes after so many changes; -1: no limit
   std::string dump_folder;         // graph text before and after each pass
@@ -49,6 +49,9 @@ WOOTZ_API Engine tune(const Engine& engine, const BuildOptions& options = {});
 WOOTZ_API NamedData run_reference(const std::string& onnx_path, const NamedData& inputs,
                                   const std::vector<std::string>& marks = {});
 
+/// The names of all tensors that the model's main graph computes, in an order in which they can be computed.
+WOOTZ_API std::vector<std::string> tensor_names(const std::string& onnx_path);
+
 /// How far outputs are from what was expected.
 struct OutputComparison {
   std::string output;
@@ -58,6 +61,9 @@ struct OutputComparison {
   bool passed = false;
   std::string
       mismatch;  // expected against found, where no values could be compared: another type, other dims
+  double sqnr_db =
+      0;  // power of the expected signal over that of the difference; infinite when they are equal
+  double cosine = 0;  // of the angle between the two as vectors; NaN for what is not a float tensor
 };
 /// Compares by name; integers, bools and strings must be equal. `bound` 0: by type (1e-4 for float32, 1e-2
 /// for float16).

@@ -2,10 +2,13 @@
 #include <wootz/builder.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "compiler/baseline.h"
 #include "compiler/compile.h"
+#include "compiler/marks.h"
 #include "compiler/race_steps.h"
+#include "compiler/similarity.h"
 #include "compiler/verify_engine.h"
 #include "import/onnx/import.h"
 #include "tuning/timing_cache.h"
@@ -104,13 +107,7 @@ Engine tune(const Engine& engine, const BuildOptions& options) {
 NamedData run_reference(const std::string& onnx_path, const NamedData& inputs,
                         const std::vector<std::string>& marks) {
   ImportedModel model = import_onnx_file(onnx_path, {});
-  for (const std::string& name : marks) {
-    Value* v = model.graph->find_value(name);
-    if (!v)
-      throw Error(ErrorKind::kInvalidArgument,
-                  "expected the name of a tensor in the model, found '" + name + "'");
-    if (!model.graph->is_output(v)) model.graph->add_output(v);
-  }
+  mark_values(*model.graph, marks);
   const std::vector<Datum> in = ordered(*model.graph, inputs);
   const Baseline baseline(std::move(model.graph));
   const std::vector<Datum> out = baseline.run(in);
@@ -136,17 +133,29 @@ std::string mismatch(const Datum& expected, const Datum& found) {
 
 }  // namespace
 
+std::vector<std::string> tensor_names(const std::string& onnx_path) {
+  const ImportedModel model = import_onnx_file(onnx_path, {});
+  std::vector<std::string> names;
+  for (const auto& node : model.graph->nodes())
+    for (const Value* v : node->outputs())
+      if (v && !v->name.empty()) names.push_back(v->name);
+  return names;
+}
+
 std::vector<OutputComparison> compare(const NamedData& expected, const NamedData& found, double bound) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   std::vector<OutputComparison> list;
   for (const auto& [name, want] : expected) {
     const auto it = found.find(name);
     if (it == found.end()) {
-      list.push_back({name, 0, 0, bound, false, "expected an output of this name, found none"});
+      list.push_back({name, 0, 0, bound, false, "expected an output of this name, found none", kNaN, kNaN});
       continue;
     }
     const OutputError e = compare_data(want, it->second);
     const double limit = bound > 0 ? bound : output_bound(want.tensor.dtype());
-    list.push_back({name, e.max_abs, e.relative, limit, e.relative <= limit, mismatch(want, it->second)});
+    const Similarity s = similarity_of(want, it->second);
+    list.push_back({name, e.max_abs, e.relative, limit, e.relative <= limit, mismatch(want, it->second),
+                    s.sqnr_db, s.cosine});
   }
   return list;
 }

@@ -6,6 +6,7 @@
 #include <wootz/version.h>
 #include "base/thread_pool.h"
 #include "compiler/baseline.h"
+#include "compiler/marks.h"
 #include "compiler/pipeline.h"
 #include "compiler/race_steps.h"
 #include "compiler/tuned_shapes.h"
@@ -30,7 +31,7 @@ class Build {
         engine_(std::make_shared<EngineData>()) {}
 
   std::shared_ptr<EngineData> run() {
-    mark_values();
+    mark_values(*model_.graph, options_.marks);
     keep_baseline();
     choose_shapes();
     optimise();
@@ -57,17 +58,6 @@ class Build {
     const Progress p{stage, detail, fraction, fraction > 0.05 ? elapsed * (1 - fraction) / fraction : -1};
     if (!options_.progress(p))
       throw Error(ErrorKind::kCancelled, "the build was cancelled; nothing was written");
-  }
-
-  void mark_values() {
-    Graph& graph = *model_.graph;
-    for (const std::string& name : options_.marks) {
-      Value* v = graph.find_value(name);
-      if (!v)
-        throw Error(ErrorKind::kInvalidArgument,
-                    "--mark: expected the name of a tensor in the model, found '" + name + "'");
-      if (!graph.is_output(v)) graph.add_output(v);
-    }
   }
 
   void keep_baseline() {

@@ -89,7 +89,7 @@ TEST(Compile, ErrorsTellExpectedAndFound) {
   options.shapes.clear();
   options.marks = {"nothing"};
   EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
-            "--mark: expected the name of a tensor in the model, found 'nothing'");
+            "--mark: expected the name of a tensor in the model, or a pattern that matches some, found 'nothing'");
   options.marks.clear();
   options.backend = "tpu";
   EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),

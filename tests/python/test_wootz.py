@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -148,6 +149,38 @@ class WootzTest(unittest.TestCase):
 
         self.assert_error("cancelled", "cancelled", lambda: wootz.build(self.path, progress=progress, timing_cache=None))
         self.assertEqual(seen, sorted(seen))
+
+    def compare(self, *words):
+        command = os.environ.get("WOOTZ_CLI")
+        if not command:
+            self.skipTest("WOOTZ_CLI names no program")
+        flags = ["--json", "--no-tune", "--no-verify", "--timing-cache", ""]
+        done = subprocess.run([command, "compare", *words, *flags], capture_output=True, text=True,
+                              env={**os.environ, "WOOTZ_PYTHON": sys.executable})
+        return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+    def test_compares_inner_tensors_of_two_runtimes(self):
+        code, found = self.compare(self.path, "onnxruntime:" + self.path, "--all")
+        self.assertEqual(code, 0, found)
+        self.assertGreater(len(found["tensors"]), 1)
+        self.assertIsNone(found["first_divergence"])
+        self.assertGreater(min(t["sqnr_db"] for t in found["tensors"] if t["sqnr_db"] is not None), 100)
+
+    def test_compare_names_the_first_tensor_that_differs(self):
+        model = onnx.load(self.path)
+        weight = onnx.numpy_helper.to_array(model.graph.initializer[0]).copy()
+        weight.flat[0] += 1
+        model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(weight, model.graph.initializer[0].name))
+        other = os.path.join(self.folder.name, "other.onnx")
+        onnx.save(model, other)
+        code, found = self.compare("reference:" + self.path, "reference:" + other, "--all")
+        self.assertEqual(code, 4)
+        self.assertEqual(found["first_divergence"], model.graph.node[0].output[0])
+
+    def test_compare_says_what_a_peer_said(self):
+        code, said = self.compare(self.path, "onnxruntime:nothing.onnx")
+        self.assertEqual(code, 3)
+        self.assertIn("onnxruntime did not run 'nothing.onnx'", said)
 
     def test_command_line(self):
         command = os.environ.get("WOOTZ_CLI")
