@@ -52,6 +52,10 @@ void add_build_flags(CLI::App& command, Options& o) {
       ->capture_default_str()
       ->check(CLI::Range(0, kMostThreads));
   command.add_option("--shapes", o.shapes, "NAME:1x3x224x224, the shape to tune an input for");
+  command.add_option("--precision", o.precision, "fp32 (as the model states), tf32, fp16 or bf16")
+      ->capture_default_str();
+  command.add_option("--precision-of", o.precision_of,
+                     "PATTERN=fp32|fp16|bf16 for nodes by name, output or operator; * and ? match any text");
   command.add_option("--mark", o.marks, "an inner tensor that becomes an output too");
   command.add_option("--timing-cache", o.timing_cache,
                      "file of measured times; default: ~/.cache/wootz/timings.txt; '': none");

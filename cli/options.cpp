@@ -72,6 +72,8 @@ BuildOptions build_options(const Options& o) {
   b.tune = !o.no_tune;
   b.verify = !o.no_verify;
   b.vendor_libraries = !o.no_vendor;
+  b.precision = o.precision;
+  b.precision_of = o.precision_of;
   b.timing_cache = o.timing_cache;
   b.marks = o.marks;
   b.disabled_passes = o.disabled_passes;

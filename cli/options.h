@@ -18,6 +18,8 @@ struct Options {
   std::vector<std::string> shapes;  // NAME:1x3x224x224
   std::vector<std::string> marks;
   std::vector<std::string> disabled_passes;
+  std::string precision = "fp32";
+  std::vector<std::string> precision_of;  // PATTERN=fp16
   std::string timing_cache = "default";
   std::string dump;
   int64_t max_patches = -1;

@@ -60,6 +60,8 @@ BuildOptions options_from_kwargs(const nb::dict& kwargs) {
       {"tune", [&](nb::handle v) { o.tune = nb::cast<bool>(v); }},
       {"verify", [&](nb::handle v) { o.verify = nb::cast<bool>(v); }},
       {"vendor_libraries", [&](nb::handle v) { o.vendor_libraries = nb::cast<bool>(v); }},
+      {"precision", [&](nb::handle v) { o.precision = nb::cast<std::string>(v); }},
+      {"precision_of", [&](nb::handle v) { o.precision_of = nb::cast<std::vector<std::string>>(v); }},
       {"timing_cache", [&](nb::handle v) { o.timing_cache = v.is_none() ? "" : nb::cast<std::string>(v); }},
       {"marks", [&](nb::handle v) { o.marks = nb::cast<std::vector<std::string>>(v); }},
       {"disabled_passes", [&](nb::handle v) { o.disabled_passes = nb::cast<std::vector<std::string>>(v); }},

@@ -26,6 +26,11 @@ struct BuildOptions {
   bool tune = true;              // false: no timing, first guesses
   bool verify = true;            // hold the engine against the imported graph
   bool vendor_libraries = true;  // let oneDNN race
+  /// "fp32": the types that the model states. "tf32", "fp16", "bf16": float32 values get that type where it
+  /// is safe; what stays float32, and why, is among the engine's remarks (docs/precision.md).
+  std::string precision = "fp32";
+  /// "PATTERN=fp32|fp16|bf16" for nodes by name, output or operator; `*` and `?` match any text.
+  std::vector<std::string> precision_of;
   std::string timing_cache = "default";  // a path, "default" (docs/timing-cache.md) or "" for none
   std::vector<std::string> marks;        // inner tensors that become outputs too; * and ? match
   std::vector<std::string> disabled_passes;

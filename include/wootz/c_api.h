@@ -56,6 +56,19 @@ WOOTZ_C_API const char* wootz_last_error(void);
  */
 WOOTZ_C_API wootz_status wootz_build(const char* onnx_path, int32_t threads, int32_t tune,
                                      wootz_engine** engine);
+/* What a build may be asked for; zero-initialise it and set size to sizeof(wootz_build_options), so that a
+ * newer library knows which fields there are. Null strings mean the default. */
+typedef struct {
+  size_t size;
+  int32_t threads;                 /* 0: every CPU that the process may use */
+  int32_t no_tune;                 /* 1: first guesses instead of a race */
+  const char* device;              /* "cpu" */
+  const char* precision;           /* "fp32", "tf32", "fp16", "bf16" */
+  const char* const* precision_of; /* "PATTERN=fp32|fp16|bf16" */
+  size_t precision_of_count;
+} wootz_build_options;
+WOOTZ_C_API wootz_status wootz_build_with(const char* onnx_path, const wootz_build_options* options,
+                                          wootz_engine** engine);
 WOOTZ_C_API wootz_status wootz_load(const char* path, wootz_engine** engine);
 WOOTZ_C_API wootz_status wootz_save(const wootz_engine* engine, const char* path);
 WOOTZ_C_API void wootz_engine_free(wootz_engine* engine);

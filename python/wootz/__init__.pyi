@@ -50,6 +50,8 @@ def build(
     tune: bool = True,
     verify: bool = True,
     vendor_libraries: bool = True,
+    precision: str = "fp32",
+    precision_of: Sequence[str] = ...,
     timing_cache: str | None = "default",
     marks: Sequence[str] = ...,
     samples: Sequence[Mapping[str, Any]] = ...,

@@ -35,8 +35,10 @@ void check_sampled(const Node& node, std::span<const Datum* const> inputs, const
 
 }  // namespace
 
-std::vector<Datum> Baseline::run(std::span<const Datum> inputs) const {
+std::vector<Datum> Baseline::run(std::span<const Datum> inputs,
+                                 std::function<void(const Value*, const Datum&)> visit) const {
   EvaluateOptions options;
+  options.visit = std::move(visit);
   options.hook = [](const Node& node, std::span<const Datum* const> in, std::vector<Datum>& outputs) {
     if (!quick_product(node, in, outputs)) return false;
     if (op_of(node).evaluate_elements) check_sampled(node, in, outputs[0].tensor);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The imported graph as judge: run node by node by the references, before any pass touched it.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,8 +16,10 @@ class Baseline {
  public:
   explicit Baseline(std::shared_ptr<const Graph> imported) : graph_(std::move(imported)) {}
 
-  /// Throws Error(kInternal) when a quick result leaves its reference.
-  std::vector<Datum> run(std::span<const Datum> inputs) const;
+  /// Throws Error(kInternal) when a quick result leaves its reference. `visit` sees every value that is
+  /// computed.
+  std::vector<Datum> run(std::span<const Datum> inputs,
+                         std::function<void(const Value*, const Datum&)> visit = {}) const;
   const Graph& graph() const { return *graph_; }
 
  private:

@@ -41,6 +41,9 @@ CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
   c.tune = o.tune;
   c.verify = o.verify;
   c.allow_vendor_libraries = o.vendor_libraries;
+  parse_precision(o.precision, c.precision);
+  for (const std::string& text : o.precision_of)
+    c.precision.overrides.push_back(parse_precision_override(text));
   c.timing_cache = cache_path(o.timing_cache);
   c.marks = o.marks;
   c.disabled_passes = o.disabled_passes;

@@ -109,6 +109,25 @@ wootz_status wootz_build(const char* onnx_path, int32_t threads, int32_t tune, w
   });
 }
 
+wootz_status wootz_build_with(const char* onnx_path, const wootz_build_options* asked,
+                              wootz_engine** engine) {
+  return guarded([&] {
+    if (asked->size != sizeof(wootz_build_options))
+      throw wootz::Error(wootz::ErrorKind::kInvalidArgument,
+                         "wootz_build_with: expected options of size " +
+                             std::to_string(sizeof(wootz_build_options)) + ", found " +
+                             std::to_string(asked->size) + "; compile against the library's own header");
+    wootz::BuildOptions options;
+    options.threads = asked->threads;
+    options.tune = asked->no_tune == 0;
+    if (asked->device) options.device = asked->device;
+    if (asked->precision) options.precision = asked->precision;
+    for (size_t i = 0; i < asked->precision_of_count; ++i)
+      options.precision_of.emplace_back(asked->precision_of[i]);
+    *engine = make_engine(wootz::build(onnx_path, options));
+  });
+}
+
 wootz_status wootz_load(const char* path, wootz_engine** engine) {
   return guarded([&] { *engine = make_engine(wootz::Engine::load(path)); });
 }

@@ -34,6 +34,7 @@ class Build {
     mark_values(*model_.graph, options_.marks);
     keep_baseline();
     choose_shapes();
+    run_baseline();
     optimise();
     share_memory();
     check_memory();
@@ -74,6 +75,42 @@ class Build {
       engine_->tuned_shapes[model_.graph->inputs()[i]->name] = tuned_dims_[i];
   }
 
+  /// What the model makes of samples and random inputs: the judge of the engine, and the ranges that 16-bit
+  /// types must hold. A model may be unable to take random inputs (an index out of range, a sampling rate of
+  /// 1): that is said, not hidden.
+  void run_baseline() {
+    precision_ = options_.precision;
+    if (!options_.verify) return;
+    report("baseline", "", 0.01);
+    const auto start = Clock::now();
+    for (size_t i = 0; i < options_.samples.size(); ++i)
+      run_baseline("sample " + std::to_string(i + 1), options_.samples[i], false);
+    try {
+      run_baseline("random", random_inputs(baseline_->graph(), tuned_dims_, 5), true);
+    } catch (const Error& e) {
+      if (e.kind() == ErrorKind::kVerification || e.kind() == ErrorKind::kInternal) throw;
+      engine_->remarks.push_back(
+          {"verify", {}, "the model does not take random inputs (" + e.message() + "); give samples"});
+    }
+    baseline_seconds_ = seconds_since(start);
+  }
+
+  void run_baseline(std::string name, std::vector<Datum> inputs, bool is_random) {
+    const auto measure = [this](const Value* v, const Datum& d) {
+      if (d.kind == Datum::Kind::kTensor && d.tensor.dtype() == DType::kFloat32)
+        precision_.ranges[v->name].add(d.tensor);
+    };
+    VerifySample sample{std::move(name), std::move(inputs), {}, is_random};
+    if (precision_.lowers()) {
+      for (size_t i = 0; i < sample.inputs.size(); ++i)
+        measure(baseline_->graph().inputs()[i], sample.inputs[i]);
+      sample.expected = baseline_->run(sample.inputs, measure);
+    } else {
+      sample.expected = baseline_->run(sample.inputs);
+    }
+    samples_.push_back(std::move(sample));
+  }
+
   std::map<std::string, int64_t> optimum() const {
     const SymbolTable& symbols = model_.graph->symbols();
     const Bindings bindings = bind_shapes(*model_.graph, tuned_dims_);
@@ -95,6 +132,7 @@ class Build {
     pass_options.dump_folder = options_.dump_folder;
     pass_options.verify = false;
     pass_options.optimum = optimum();
+    pass_options.precision = precision_;
     PassContext context(backend_.traits(threads_), pass_options);
     run_pipeline(*model_.graph, context);
     for (Remark& r : context.remarks)
@@ -160,34 +198,32 @@ class Build {
     const TargetTraits traits = backend_.traits(threads_);
     e.facts["device_flops_per_second"] = std::to_string(traits.flops_per_second);
     e.facts["device_bytes_per_second"] = std::to_string(traits.bytes_per_second);
-    e.facts["float_bound"] = std::to_string(graph_bound(*e.graph));
+    e.facts["float_bound"] = std::to_string(std::max(graph_bound(*e.graph), asked_bound()));
+    e.facts["precision"] = options_.precision.name();
     for (size_t i = 0; i < model_.notes.size(); ++i)
       e.facts["note " + std::to_string(i + 1)] = model_.notes[i];
+  }
+
+  /// TF32 keeps as many digits of an operand as float16 does.
+  double asked_bound() const {
+    double bound = options_.precision.tf32 ? output_bound(DType::kFloat16) : 0;
+    if (!options_.precision.lowers()) return bound;
+    bound = std::max(bound, output_bound(options_.precision.type));
+    for (const PrecisionOverride& o : options_.precision.overrides)
+      bound = std::max(bound, output_bound(o.type));
+    return bound;
   }
 
   void verify() {
     if (options_.verify) {
       report("verify", "", 0.85);
       const auto start = Clock::now();
-      for (size_t i = 0; i < options_.samples.size(); ++i)
-        add(verify_engine(engine_, *baseline_, options_.samples[i], "sample " + std::to_string(i + 1)));
-      verify_on_random_inputs();
-      engine_->facts["verify_seconds"] = std::to_string(seconds_since(start) + race_check_ms_ / 1e3);
+      for (const VerifySample& s : samples_) add(verify_engine(engine_, *baseline_, s, asked_bound()));
+      engine_->facts["verify_seconds"] =
+          std::to_string(baseline_seconds_ + seconds_since(start) + race_check_ms_ / 1e3);
     }
     engine_->facts["build_seconds"] = std::to_string(seconds_since(start_));
     report("done", "", 1);
-  }
-
-  /// A model may be unable to take random inputs (an index out of range, a sampling rate of 1): that is said,
-  /// not hidden.
-  void verify_on_random_inputs() {
-    try {
-      add(verify_engine(engine_, *baseline_, random_inputs(baseline_->graph(), tuned_dims_, 5), "random"));
-    } catch (const Error& e) {
-      if (e.kind() == ErrorKind::kVerification || e.kind() == ErrorKind::kInternal) throw;
-      engine_->remarks.push_back(
-          {"verify", {}, "the model does not take random inputs (" + e.message() + "); give samples"});
-    }
   }
 
   void add(std::vector<OutputError> errors) {
@@ -201,7 +237,9 @@ class Build {
   std::shared_ptr<EngineData> engine_;
   std::unique_ptr<Baseline> baseline_;
   std::vector<Dims> tuned_dims_;
-  double race_check_ms_ = 0;
+  PrecisionOptions precision_;  // as asked, with the ranges
+  std::vector<VerifySample> samples_;
+  double baseline_seconds_ = 0, race_check_ms_ = 0;
   Clock::time_point start_ = Clock::now();
 };
 

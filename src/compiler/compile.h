@@ -9,6 +9,7 @@
 
 #include "engine/engine_data.h"
 #include "import/onnx/import.h"
+#include "passes/precision/precision_options.h"
 
 namespace wootz {
 
@@ -30,6 +31,7 @@ struct CompileOptions {
   bool verify = true;                  // the whole engine against the imported graph
   bool allow_vendor_libraries = true;  // oneDNN
   std::string timing_cache;            // path; empty: none
+  PrecisionOptions precision;          // `ranges` are measured here
   std::vector<std::string> marks;      // inner values that become outputs too
   std::vector<std::string> disabled_passes;
   int64_t max_patches = -1;

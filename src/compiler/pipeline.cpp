@@ -17,6 +17,7 @@
 #include "passes/merge_duplicate_nodes.h"
 #include "passes/own_subgraph_outputs.h"
 #include "passes/pass_manager.h"
+#include "passes/precision/lower_precision.h"
 #include "passes/recognise/recognise_activations.h"
 #include "passes/recognise/recognise_attention.h"
 #include "passes/recognise/recognise_norms.h"
@@ -36,9 +37,12 @@ std::vector<Phase> pipeline() {
         fold_batch_norm(), eliminate_reshapes(), eliminate_gathers(), eliminate_transposes(),
         recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
        true},
+      // After recognition: norms and attention keep their sums in float32 as one operator. Before layouts and
+      // fusion: casts join regions.
+      {"precision", {lower_precision(), simplify_algebra()}, false},
       // Layouts before fusion: regions do not span layouts.
       {"layout", {assign_layouts()}, false},
-      {"fuse", {fuse()}, false},
+      {"fuse", {fuse(), permit_tf32()}, false},
   };
 }
 

@@ -29,11 +29,18 @@ double graph_bound(const Graph& graph);
 /// Random inputs of the given dims: floats in [0, 1), integers 0 or 1.
 std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims, uint64_t seed);
 
-/// Runs engine and baseline on the inputs. Throws Error(kVerification) naming output, expected, found and the
-/// worst step when an output leaves its bound. Behind rounding and comparisons the bound is wide, and behind
-/// a selection (TopK, NonMaxSuppression, ...) there is none: a difference in the last bit may change what is
-/// selected.
+/// One set of inputs and what the baseline makes of them.
+struct VerifySample {
+  std::string name;  // "random", "sample 1"
+  std::vector<Datum> inputs, expected;
+  bool is_random = false;
+};
+
+/// Runs the engine on a sample of the baseline. `asked_bound` is that of a lower precision that was asked
+/// for, 0 for none. Throws Error(kVerification) naming output, expected, found and the worst step when an
+/// output leaves its bound. Behind rounding and comparisons the bound is wide, and behind a selection (TopK,
+/// NonMaxSuppression, ...) there is none: a difference in the last bit may change what is selected.
 std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
-                                       std::span<const Datum> inputs, const std::string& sample);
+                                       const VerifySample& sample, double asked_bound = 0);
 
 }  // namespace wootz

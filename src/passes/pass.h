@@ -9,6 +9,7 @@
 
 #include "device/backend.h"
 #include "ir/graph.h"
+#include "passes/precision/precision_options.h"
 
 namespace wootz {
 
@@ -26,6 +27,7 @@ struct PassOptions {
   bool verify = true;                 // verify_graph after every change instead of at the end only
   size_t max_folded_bytes = size_t(256) << 20;  // a constant that folding may make
   std::map<std::string, int64_t> optimum;       // values of input symbols that costs are computed at, by name
+  PrecisionOptions precision;                   // 16-bit types and TF32, where asked for
 };
 
 /// One run of one pass, for reports.

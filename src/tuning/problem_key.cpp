@@ -74,6 +74,7 @@ std::string problem_key(const Problem& problem) {
   }
   for (const TensorDesc& d : problem.inputs) out << "in ", print_desc(out, d), out << ' ';
   for (const TensorDesc& d : problem.outputs) out << "out ", print_desc(out, d), out << ' ';
+  if (problem.region->attributes.contains("tf32")) out << "tf32 ";
   out << "threads " << problem.threads;
   return out.str();
 }

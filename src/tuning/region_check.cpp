@@ -119,6 +119,11 @@ double error_bound(const Problem& problem, const Tactic& tactic) {
   double epsilon = 0;
   for (const TensorDesc& d : problem.outputs)
     if (is_float(d.dtype)) epsilon = std::max(epsilon, type_epsilon(d.dtype));
+  // The reference rounds every value between nodes, kernels need not.
+  for (const auto& node : problem.body().nodes())
+    for (const Value* v : node->outputs())
+      if (v && (v->type.dtype == DType::kFloat16 || v->type.dtype == DType::kBFloat16))
+        epsilon = std::max(epsilon, type_epsilon(v->type.dtype));
   return 4 * epsilon * std::sqrt(longest_sum(problem)) + 8 * epsilon + tactic.extra_error();
 }
 

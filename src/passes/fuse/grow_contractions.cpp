@@ -65,14 +65,18 @@ class Tail {
     return nullptr;
   }
 
-  /// Kernels compute tails in the main result's floating-point type; integer products are cast to float32
-  /// first.
+  /// Kernels compute tails in float32 registers, whatever 16-bit type casts name; integer products are cast
+  /// to float32 first.
   bool has_kernel_type(const Node& node) const {
     const DType main = main_.output(0)->type.dtype, type = node.output(0)->type.dtype;
-    if (is_float(main)) return type == main;
+    if (is_float(main)) return type == main || (is_register_type(main) && is_register_type(type));
     const bool reads_main = std::any_of(node.inputs().begin(), node.inputs().end(),
                                         [&](const Value* v) { return v == main_.output(0); });
     return type == DType::kFloat32 && reads_main == node.is("Cast");
+  }
+
+  static bool is_register_type(DType type) {
+    return type == DType::kFloat32 || type == DType::kFloat16 || type == DType::kBFloat16;
   }
 
   int leaving_values() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// float16 and bfloat16 contractions: operands become float32 in the workspace, a float32 kernel computes, the
-// result is rounded once. Sums are as exact as float32 ones.
+// float16 and bfloat16 contractions, pools, channel norms, resizes: operands become float32 in the workspace,
+// a float32 kernel computes, the result is rounded once. Sums are as exact as float32 ones.
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/half/half_convert.h"
@@ -16,6 +16,9 @@ void register_cpu_conv_transpose_tactic(CpuTactics&);
 void register_cpu_matmul_packed_tactic(CpuTactics&);
 void register_cpu_matmul_gemv_tactic(CpuTactics&);
 void register_cpu_matmul_batched_tactic(CpuTactics&);
+void register_cpu_pool_tactic(CpuTactics&);
+void register_cpu_channel_norm_tactic(CpuTactics&);
+void register_cpu_resize_tactic(CpuTactics&);
 
 namespace {
 
@@ -133,6 +136,9 @@ const std::vector<std::unique_ptr<Tactic>>& float_tactics() {
     register_cpu_matmul_packed_tactic(*t);
     register_cpu_matmul_gemv_tactic(*t);
     register_cpu_matmul_batched_tactic(*t);
+    register_cpu_pool_tactic(*t);
+    register_cpu_channel_norm_tactic(*t);
+    register_cpu_resize_tactic(*t);
     return t;
   }();
   return tactics->all();

@@ -42,7 +42,8 @@ int64_t storage_extent(const TensorDesc& desc) {
 std::optional<std::string> WidenedProblem::make(const Problem& narrow, bool constants, WidenedProblem& w) {
   static const auto stand_in = std::make_shared<const Tensor>(Tensor::zeros(DType::kFloat32, {}));
   const auto has_half = [](const TensorDesc& d) { return is_half(d.dtype); };
-  if (std::none_of(narrow.inputs.begin(), narrow.inputs.end(), has_half))
+  if (std::none_of(narrow.inputs.begin(), narrow.inputs.end(), has_half) &&
+      std::none_of(narrow.outputs.begin(), narrow.outputs.end(), has_half))
     return "no 16-bit floating-point operand";
   for (const TensorDesc& d : narrow.outputs)
     if (is_half(d.dtype) && storage_extent(d) != d.size()) return "the output is a view with gaps";
