@@ -184,8 +184,9 @@ class Chooser {
       const Node& node = **it;
       if (!is_low(&node)) continue;
       const PrecisionRole role = precision_rule(node).role;
-      const bool ends = role == PrecisionRole::kPointwise || node.is("Softmax") || node.is("LogSoftmax") ||
-                        node.is("ReduceMean");
+      const bool ends = role == PrecisionRole::kPointwise || role == PrecisionRole::kMovement ||
+                        node.is("Softmax") || node.is("LogSoftmax") || node.is("ReduceMean") ||
+                        node.is("Resize");
       if (ends && !feeds_low(node)) keep(node, "only outputs and float32 nodes read it");
     }
   }
