@@ -8,6 +8,7 @@
 
 #include <wootz/wootz.h>
 
+#include "cli/exec/exec_options.h"
 #include "cli/options.h"
 
 namespace {
@@ -143,10 +144,11 @@ std::string version_text() {
 /// missing.
 void check_command(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
-  std::string names;
+  std::string names = "exec";
+  if (argv[1] == names) return;
   for (const Command& c : kCommands) {
     if (std::string_view(argv[1]) == c.name) return;
-    names += (names.empty() ? "" : ", ") + std::string(c.name);
+    names += ", " + std::string(c.name);
   }
   throw wootz::Error(wootz::ErrorKind::kInvalidArgument,
                      "expected a command (" + names + "), found '" + argv[1] + "'");
@@ -162,6 +164,9 @@ int run(int argc, char** argv) {
   Options options;
   std::vector<std::pair<CLI::App*, const Command*>> commands;
   for (const Command& c : kCommands) commands.emplace_back(add_command(app, c, options), &c);
+  CLI::App* exec =
+      app.add_subcommand("exec", "take trtexec's flags: build, measure, compare, export")->prefix_command();
+  exec->set_help_flag();  // its own flags include --help
   if (argc < 2) {
     std::fputs(app.help().c_str(), stderr);
     return 2;
@@ -173,7 +178,7 @@ int run(int argc, char** argv) {
     const int code = app.exit(e);
     return code == 0 ? 0 : 2;
   }
-  int code = 0;
+  int code = exec->parsed() ? wootz::cli::run_exec(exec->remaining()) : 0;
   for (const auto& [app_command, command] : commands)
     if (app_command->parsed()) code = command->run(options);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
