@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scalar programs as CUDA C++ text over the functions of elements.cuh and scalar.cuh.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/scalar.h"
+
+namespace wootz {
+
+/// The type of an element in memory ("wz::f16", "float", "i64"); empty for strings and complex numbers.
+std::string_view memory_type(DType dtype);
+/// The type that arithmetic has it in: "float" for every float of at most 32 bits.
+std::string_view register_type(DType dtype);
+/// A register constant: exact, NaN and infinities too.
+std::string register_literal(DType dtype, double value);
+/// Text that turns a memory element into a register, and back.
+std::string load_text(std::string_view element);
+std::string store_text(DType dtype, std::string_view reg);
+
+/// Why a program has no CUDA text; nothing when it has.
+std::optional<std::string> program_refusal(const ScalarProgram& program);
+
+struct ProgramText {
+  std::string statements;            // "const float t3 = ...;" one line an instruction
+  std::vector<std::string> results;  // expressions, registers of the results' dtypes
+};
+/// `operands[i]` is the expression of operand i as a register (any expression for immediates, which are written as
+/// literals); names begin with `prefix`. Float32 sums stay unrounded between instructions; a Cast rounds. Where an
+/// instruction's dtype has at most 16 bits, exponentials are approximate to some 2^-20.
+ProgramText program_text(const ScalarProgram& program, std::span<const std::string> operands,
+                         std::string_view prefix = "t");
+
+/// The dtypes of a program's results.
+std::vector<DType> result_dtypes(const ScalarProgram& program);
+
+}  // namespace wootz

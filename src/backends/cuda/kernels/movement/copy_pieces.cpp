@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/kernels/movement/copy_pieces.h"
+
+#include <algorithm>
+
+#include "backends/cuda/codegen/program_source.h"
+
+namespace wootz {
+namespace {
+
+constexpr int64_t kThreads = 256;
+constexpr size_t kTo = 0, kFrom = 1;  // operands of the walk
+
+/// The widest group of neighbours, a power of two of at most `most`, that divides the extent and keeps every other
+/// stride a whole number of groups.
+int64_t vector_width(const Dims& dims, const Dims& strides, size_t along, int64_t most) {
+  if (strides[along] != 1) return 1;
+  int64_t width = most;
+  const auto fits = [&] {
+    if (dims[along] % width != 0) return false;
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (d != along && strides[d] % width != 0) return false;
+    return true;
+  };
+  while (width > 1 && !fits()) width /= 2;
+  return width;
+}
+
+class Writer {
+ public:
+  Writer(KernelWriter& writer, DType dtype)
+      : writer_(writer), type_(memory_type(dtype)), most_(16 / static_cast<int64_t>(dtype_size(dtype))) {
+    writer_ << "constexpr int kSide = " << side() << ";\n__shared__ " << type_ << " tile[kSide][kSide + "
+            << std::max<int64_t>(1, most_ / 4) << "];\n";
+  }
+
+  void add(const CopyPiece& piece) {
+    Walk walk = Walk::make(piece.dims, {piece.to_strides, piece.from_strides}, kTo);
+    if (walk.size() == 0) return;
+    index_ = walk.fits_32_bits() ? "u32" : "i64";
+    writer_ << "if (blockIdx.x >= " << blocks_ << "u && blockIdx.x < ";
+    const size_t inner = walk.dims.size() - 1;
+    size_t source = walk.dims.size();  // the dim that is fastest in the source
+    for (size_t d = 0; d < walk.dims.size(); ++d)
+      if (walk.strides[kFrom][d] == 1 && walk.dims[d] >= 8) source = d;
+    const bool tiles = source < inner && walk.strides[kTo][inner] == 1 && walk.dims[inner] >= 8 &&
+                       walk.strides[kFrom][inner] != 0;
+    if (tiles)
+      tiled(piece, walk, source);
+    else
+      grouped(piece, walk);
+  }
+  int64_t blocks() const { return blocks_; }
+
+ private:
+  int64_t side() const { return most_ >= 8 ? 64 : 32; }
+
+  void open(const CopyPiece& piece, int64_t blocks) {
+    writer_ << blocks_ + blocks << "u) {\nconst u32 block = blockIdx.x - " << blocks_ << "u;\n";
+    writer_ << "const " << type_ << "* from = " << piece.from << " + " << piece.from_offset << "ll;\n";
+    writer_ << type_ << "* to = " << piece.to << " + " << piece.to_offset << "ll;\n";
+    writer_ << "if (static_cast<const void*>(from) == to) return;\n";
+    blocks_ += blocks;
+  }
+
+  /// One thread a group of neighbours, two groups a thread where there are many.
+  void grouped(const CopyPiece& piece, const Walk& walk) {
+    const size_t inner = walk.dims.size() - 1;
+    int64_t width = vector_width(walk.dims, walk.strides[kTo], inner, most_);
+    const bool repeats = walk.strides[kFrom][inner] == 0;
+    if (!repeats) width = std::min(width, vector_width(walk.dims, walk.strides[kFrom], inner, most_));
+    const bool flat = walk.dims.size() == 1 && walk.is_dense(kTo) && walk.is_dense(kFrom);
+    if (flat) width = most_;
+    const int64_t groups = (walk.size() + width - 1) / width;
+    const int64_t unroll = groups >= int64_t{132} * 2048 * 4 ? 4 : groups >= int64_t{132} * 2048 * 2 ? 2 : 1;
+    open(piece, (groups + kThreads * unroll - 1) / (kThreads * unroll));
+    Dims dims = walk.dims;
+    dims.back() = (dims.back() + width - 1) / width;
+    Dims to = walk.strides[kTo], from = walk.strides[kFrom];
+    to.back() *= width, from.back() *= width;
+    writer_ << "constexpr int kVector = " << width << ", kUnroll = " << unroll << ";\n";
+    writer_ << "const bool aligned = wz::is_aligned(to)" << (repeats ? "" : " && wz::is_aligned(from)") << ";\n";
+    writer_ << "wz::Vector<" << type_ << ", kVector> held[kUnroll];\n";
+    const auto loop = [&] {
+      writer_ << "#pragma unroll\nfor (int u = 0; u < kUnroll; ++u) {\nconst " << index_ << " group = static_cast<"
+              << index_ << ">(block) * " << kThreads * unroll << " + u * " << kThreads << " + threadIdx.x;\n";
+      writer_ << "if (group >= " << groups << "u) break;\n" << coordinates_text("group", dims, "c", index_);
+    };
+    loop();
+    const std::string source = "from + (" + offset_text(from, dims, "c") + ")";
+    const bool rest = flat && walk.size() % width != 0;
+    const std::string last = "group * kVector + kVector > " + std::to_string(walk.size()) + "u",
+                      inside = "group * kVector + j < " + std::to_string(walk.size()) + "u";
+    if (repeats) {
+      writer_ << "const " << type_ << " value = *(" << source << ");\n#pragma unroll\nfor (int j = 0; j < kVector; ++j) "
+              << "held[u].at[j] = value;\n";
+    } else {
+      if (rest)
+        writer_ << "if (" << last << ") for (int j = 0; " << inside << "; ++j) held[u].at[j] = (" << source << ")[j];\nelse ";
+      writer_ << "wz::load_vector(held[u], " << source << ", aligned);\n";
+    }
+    writer_ << "}\n";
+    loop();
+    const std::string target = "to + (" + offset_text(to, dims, "c") + ")";
+    if (rest) writer_ << "if (" << last << ") for (int j = 0; " << inside << "; ++j) (" << target << ")[j] = held[u].at[j];\nelse ";
+    writer_ << "wz::store_vector(" << target << ", held[u], aligned);\n}\nreturn;\n}\n";
+  }
+
+  /// A tile of kSide x kSide elements: read along the source's fastest dim, written along the destination's.
+  void tiled(const CopyPiece& piece, const Walk& walk, size_t source) {
+    const size_t inner = walk.dims.size() - 1;
+    const int64_t read = vector_width(walk.dims, walk.strides[kFrom], source, std::min<int64_t>(most_, 8)),
+                  write = vector_width(walk.dims, walk.strides[kTo], inner, std::min<int64_t>(most_, 8));
+    const int64_t rows = walk.dims[inner], columns = walk.dims[source];  // columns are contiguous in the source
+    const int64_t row_tiles = (rows + side() - 1) / side(), column_tiles = (columns + side() - 1) / side();
+    Dims outer, to, from;
+    for (size_t d = 0; d < inner; ++d)
+      if (d != source)
+        outer.push_back(walk.dims[d]), to.push_back(walk.strides[kTo][d]), from.push_back(walk.strides[kFrom][d]);
+    if (outer.empty()) outer = {1}, to = {0}, from = {0};
+    open(piece, element_count(outer) * row_tiles * column_tiles);
+    writer_ << "constexpr int kRead = " << read << ", kWrite = " << write << ";\n";
+    writer_ << "const " << index_ << " row0 = block % " << row_tiles << "u * kSide, rest = block / " << row_tiles
+            << "u, column0 = rest % " << column_tiles << "u * kSide, plane = rest / " << column_tiles << "u;\n";
+    writer_ << coordinates_text("plane", outer, "c", index_);
+    writer_ << "from += " << offset_text(from, outer, "c") << ";\nto += " << offset_text(to, outer, "c") << ";\n";
+    writer_ << "const bool read_aligned = wz::is_aligned(from), write_aligned = wz::is_aligned(to);\n";
+    writer_ << "#pragma unroll\nfor (int t = threadIdx.x; t < kSide * (kSide / kRead); t += " << kThreads << ") {\n"
+            << "const int r = t / (kSide / kRead), c = t % (kSide / kRead) * kRead;\n"
+            << "if (row0 + r >= " << rows << "u || column0 + c >= " << columns << "u) continue;\n"
+            << "wz::Vector<" << type_ << ", kRead> v;\n"
+            << "wz::load_vector(v, from + (row0 + r) * " << index_ << "(" << walk.strides[kFrom][inner]
+            << ") + (column0 + c), read_aligned);\n"
+            << "#pragma unroll\nfor (int j = 0; j < kRead; ++j) tile[r][c + j] = v.at[j];\n}\n__syncthreads();\n";
+    writer_ << "#pragma unroll\nfor (int t = threadIdx.x; t < kSide * (kSide / kWrite); t += " << kThreads << ") {\n"
+            << "const int c = t / (kSide / kWrite), r = t % (kSide / kWrite) * kWrite;\n"
+            << "if (row0 + r >= " << rows << "u || column0 + c >= " << columns << "u) continue;\n"
+            << "wz::Vector<" << type_ << ", kWrite> v;\n"
+            << "#pragma unroll\nfor (int j = 0; j < kWrite; ++j) v.at[j] = tile[r + j][c];\n"
+            << "wz::store_vector(to + (column0 + c) * " << index_ << "(" << walk.strides[kTo][source]
+            << ") + (row0 + r), v, write_aligned);\n}\nreturn;\n}\n";
+  }
+
+  KernelWriter& writer_;
+  std::string type_;
+  int64_t most_;
+  std::string index_ = "u32";
+  int64_t blocks_ = 0;
+};
+
+}  // namespace
+
+PlannedLaunch write_copies(KernelWriter writer, const std::vector<CopyPiece>& pieces, DType dtype) {
+  Writer copies(writer, dtype);
+  for (const CopyPiece& piece : pieces) copies.add(piece);
+  return std::move(writer).finish("copies", static_cast<uint64_t>(copies.blocks()), kThreads);
+}
+
+}  // namespace wootz
