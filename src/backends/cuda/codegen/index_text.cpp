@@ -85,8 +85,8 @@ std::string coordinates_text(std::string_view flat, const Dims& dims, std::strin
       break;
     }
     const std::string next = p + "rest" + at;
-    text += "const " + t + " " + next + " = " + rest + " / " + extent + ", " + p + at + " = " + rest + " - " + next +
-            " * " + extent + ";\n";
+    text += "const " + t + " " + next + " = " + rest + " / " + extent + ", " + p + at + " = " + rest + " - " +
+            next + " * " + extent + ";\n";
     rest = next;
   }
   return text;

@@ -7,12 +7,6 @@
 
 namespace wootz {
 
-std::optional<std::string> PlannedTactic::refusal(const Problem& problem) const {
-  LaunchPlan plan = this->plan(problem, {});
-  if (plan.refusal.empty()) return std::nullopt;
-  return std::move(plan.refusal);
-}
-
 std::string KernelWriter::declare(PlannedOperand operand, const std::string& name, std::string_view type) {
   if (std::find(names_.begin(), names_.end(), name) != names_.end()) return name;
   const bool is_input = operand.kind == PlannedOperand::Kind::kInput;
@@ -42,8 +36,8 @@ std::string KernelWriter::workspace(std::string_view type, size_t offset) {
 
 PlannedLaunch KernelWriter::finish(std::string function, uint64_t grid, uint32_t threads) && {
   PlannedLaunch launch;
-  launch.code = before_ + "WZ_KERNEL(" + std::to_string(threads) + ") " + function + "(" + signature_ + ") {\n" +
-                pointers_ + "wz::after_previous();\nwz::start_next();\n" + body_ + "}\n";
+  launch.code = before_ + "WZ_KERNEL(" + std::to_string(threads) + ") " + function + "(" + signature_ +
+                ") {\n" + pointers_ + "wz::after_previous();\nwz::start_next();\n" + body_ + "}\n";
   launch.function = std::move(function);
   launch.headers = std::move(headers_);
   launch.grid = std::max<uint64_t>(grid, 1);

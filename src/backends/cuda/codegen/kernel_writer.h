@@ -8,8 +8,8 @@
 
 namespace wootz {
 
-/// Collects a kernel's parameters and body. Parameters become typed pointers: inputs "x0", "x1" ..., outputs "y0" ...,
-/// by their position in the problem; workspace "w0" ... in order of request.
+/// Collects a kernel's parameters and body. Parameters become typed pointers: inputs "x0", "x1" ..., outputs
+/// "y0" ..., by their position in the problem; workspace "w0" ... in order of request.
 class KernelWriter {
  public:
   explicit KernelWriter(const Problem& problem) : problem_(problem) {}

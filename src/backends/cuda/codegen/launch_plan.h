@@ -21,9 +21,10 @@ struct PlannedOperand {
 
 struct PlannedLaunch {
   std::string function;  // extern "C" name
-  std::string code;      // after device.cuh, elements.cuh, scalar.cuh and `headers`; empty: clears workspace bytes
+  std::string
+      code;  // after device.cuh, elements.cuh, scalar.cuh and `headers`; empty: clears workspace bytes
   std::vector<std::string> headers;  // embedded files, e.g. "reduction/folds.cuh"
-  uint64_t grid = 1;     // blocks
+  uint64_t grid = 1;                 // blocks
   uint32_t threads = 256;
   std::vector<PlannedOperand> operands;
   size_t clear_offset = 0, clear_bytes = 0;
@@ -39,14 +40,6 @@ struct LaunchPlan {
     plan.refusal = std::move(reason);
     return plan;
   }
-};
-
-/// A tactic that plans launches of generated kernels and leaves compiling and launching to CudaKernel.
-class PlannedTactic : public Tactic {
- public:
-  std::optional<std::string> refusal(const Problem& problem) const final;
-  /// Kernels of the problem, or the refusal. Pure: text only.
-  virtual LaunchPlan plan(const Problem& problem, const TacticConfig& config) const = 0;
 };
 
 }  // namespace wootz

@@ -102,9 +102,7 @@ std::string MainView::tail_text(const std::string& value, const std::vector<std:
   std::vector<std::string> operands;
   size_t next = 0;
   for (size_t k = 0; k < tail_->tail_inputs.size(); ++k)
-    operands.push_back(k == 0                        ? value
-                       : tail_->tail_inputs[k] >= 0 ? load_text(elements[next++])
-                                                    : "0");
+    operands.push_back(k == 0 ? value : tail_->tail_inputs[k] >= 0 ? load_text(elements[next++]) : "0");
   const ProgramText text = program_text(tail_->tail.program, operands, "tail");
   result = text.results[0];
   return text.statements;

@@ -13,11 +13,12 @@
 
 namespace wootz {
 
-/// A region of one node, with a pointwise tail where it has one result: its operands as the problem describes them.
+/// A region of one node, with a pointwise tail where it has one result: its operands as the problem describes
+/// them.
 class MainView {
  public:
-  /// Nothing unless the body's main node is one of `ops` (domains "", wootz and com.microsoft), reads body inputs only
-  /// and every tail has a text.
+  /// Nothing unless the body's main node is one of `ops` (domains "", wootz and com.microsoft), reads body
+  /// inputs only and every tail has a text.
   static std::optional<MainView> of(const Problem& problem, std::initializer_list<std::string_view> ops);
 
   const Problem& problem() const { return *problem_; }
@@ -31,7 +32,8 @@ class MainView {
   size_t output_count() const { return outputs_.size(); }
   /// Output i of the node, null when the region has not got it. With a tail, output 0 is the tail's result.
   const TensorDesc* output(size_t i) const {
-    return i < outputs_.size() && outputs_[i] >= 0 ? &problem_->outputs[static_cast<size_t>(outputs_[i])] : nullptr;
+    return i < outputs_.size() && outputs_[i] >= 0 ? &problem_->outputs[static_cast<size_t>(outputs_[i])]
+                                                   : nullptr;
   }
   size_t output_index(size_t i) const { return static_cast<size_t>(outputs_[i]); }
   const TensorDesc& result() const { return problem_->outputs[0]; }
@@ -49,8 +51,8 @@ class MainView {
     Dims strides;
   };
   std::vector<TailOperand> tail_operands() const;
-  /// Statements that run register `value` (of main_dtype's register type) through the tail and the expression of the
-  /// result. `at(k)` is the element expression of tail_operands()[k].
+  /// Statements that run register `value` (of main_dtype's register type) through the tail and the expression
+  /// of the result. `at(k)` is the element expression of tail_operands()[k].
   template <class At>
   std::string tail_text(KernelWriter& writer, const std::string& value, std::string& result, At at) const {
     std::vector<std::string> elements;
@@ -59,7 +61,8 @@ class MainView {
   }
 
  private:
-  std::string tail_text(const std::string& value, const std::vector<std::string>& elements, std::string& result) const;
+  std::string tail_text(const std::string& value, const std::vector<std::string>& elements,
+                        std::string& result) const;
   bool read_tail();
   const Problem* problem_ = nullptr;
   const Node* node_ = nullptr;

@@ -44,7 +44,10 @@ bool has_fast_form(ScalarOp op) {
 class Writer {
  public:
   Writer(const ScalarProgram& program, std::span<const std::string> operands, std::string_view prefix)
-      : program_(program), prefix_(prefix), names_(operands.begin(), operands.end()), dtypes_(program.operands) {
+      : program_(program),
+        prefix_(prefix),
+        names_(operands.begin(), operands.end()),
+        dtypes_(program.operands) {
     for (const auto& [at, value] : program.immediates)
       names_[static_cast<size_t>(at)] = register_literal(dtypes_[static_cast<size_t>(at)], value);
   }
@@ -54,7 +57,8 @@ class Writer {
     for (const ScalarInstruction& f : program_.instructions) {
       const std::string name = std::string(prefix_) + std::to_string(names_.size());
       std::string value = expression(f);
-      if (is_tiny_integer(f.dtype)) value = "wz::wrap<" + std::string(memory_type(f.dtype)) + ">(" + value + ")";
+      if (is_tiny_integer(f.dtype))
+        value = "wz::wrap<" + std::string(memory_type(f.dtype)) + ">(" + value + ")";
       text.statements += "const " + std::string(register_type(f.dtype)) + " " + name + " = " + value + ";\n";
       names_.push_back(name);
       dtypes_.push_back(f.dtype);
@@ -150,9 +154,12 @@ class Writer {
   std::string clip(const ScalarInstruction& f) const {
     std::string text = name(f.a);
     const bool real = is_float(f.dtype);
-    const bool low = f.b >= 0 || (real && f.alpha != -HUGE_VALF), high = f.c >= 0 || (real && f.beta != HUGE_VALF);
-    if (low) text = "wz::max(" + text + ", " + (f.b >= 0 ? name(f.b) : register_literal(f.dtype, f.alpha)) + ")";
-    if (high) text = "wz::min(" + text + ", " + (f.c >= 0 ? name(f.c) : register_literal(f.dtype, f.beta)) + ")";
+    const bool low = f.b >= 0 || (real && f.alpha != -HUGE_VALF),
+               high = f.c >= 0 || (real && f.beta != HUGE_VALF);
+    if (low)
+      text = "wz::max(" + text + ", " + (f.b >= 0 ? name(f.b) : register_literal(f.dtype, f.alpha)) + ")";
+    if (high)
+      text = "wz::min(" + text + ", " + (f.c >= 0 ? name(f.c) : register_literal(f.dtype, f.beta)) + ")";
     return text;
   }
 
@@ -215,7 +222,8 @@ std::string register_literal(DType dtype, double value) {
   if (is_float(dtype)) {
     if (std::isnan(value)) return "wz::float_of_bits(0x7fc00000u)";
     const auto rounded = static_cast<float>(value);
-    if (std::isinf(rounded)) return rounded < 0 ? "wz::float_of_bits(0xff800000u)" : "wz::float_of_bits(0x7f800000u)";
+    if (std::isinf(rounded))
+      return rounded < 0 ? "wz::float_of_bits(0xff800000u)" : "wz::float_of_bits(0x7f800000u)";
     return format("%a", static_cast<double>(rounded)) + "f";
   }
   const std::string type(register_type(dtype));
@@ -238,7 +246,8 @@ std::optional<std::string> program_refusal(const ScalarProgram& program) {
   return std::nullopt;
 }
 
-ProgramText program_text(const ScalarProgram& program, std::span<const std::string> operands, std::string_view prefix) {
+ProgramText program_text(const ScalarProgram& program, std::span<const std::string> operands,
+                         std::string_view prefix) {
   WOOTZ_ASSERT(operands.size() == program.operands.size());
   return Writer(program, operands, prefix).write();
 }

@@ -147,7 +147,7 @@ WZ_FN float softplus(float a) {
 /// tanh(log(1 + e)) = n / (n + 2) with n = e (e + 2).
 WZ_FN float mish(float a) {
   const float e = exp2_approx(kLog2E * ::fminf(a, 20.0f)), n = e * (e + 2.0f);
-  return a * n * rcp_approx(n + 2.0f);
+  return a * (n * rcp_approx(n + 2.0f));
 }
 WZ_FN float elu(float a, float alpha) { return a < 0 ? alpha * (exp(a) - 1.0f) : a; }
 }  // namespace fast
@@ -212,5 +212,12 @@ WZ_FN float narrow_cast(X x) { return NarrowCast<M>::of(x); }
 /// An integer register of less than 8 bits, wrapped.
 template <class M, class X>
 WZ_FN auto wrap(X x) { return load(store<M>(x)); }
+
+/// An index of a dim of `count` elements: negative ones count from the end; what lies outside is clamped, since a kernel
+/// cannot refuse.
+WZ_FN i64 place_of(i64 index, i64 count) {
+  index = index < 0 ? index + count : index;
+  return index < 0 ? 0 : index >= count ? count - 1 : index;
+}
 
 }  // namespace wz

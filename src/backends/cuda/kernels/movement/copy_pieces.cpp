@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kThreads = 256;
 constexpr size_t kTo = 0, kFrom = 1;  // operands of the walk
 
-/// The widest group of neighbours, a power of two of at most `most`, that divides the extent and keeps every other
-/// stride a whole number of groups.
+/// The widest group of neighbours, a power of two of at most `most`, that divides the extent and keeps every
+/// other stride a whole number of groups.
 int64_t vector_width(const Dims& dims, const Dims& strides, size_t along, int64_t most) {
   if (strides[along] != 1) return 1;
   int64_t width = most;
@@ -79,11 +79,13 @@ class Writer {
     Dims to = walk.strides[kTo], from = walk.strides[kFrom];
     to.back() *= width, from.back() *= width;
     writer_ << "constexpr int kVector = " << width << ", kUnroll = " << unroll << ";\n";
-    writer_ << "const bool aligned = wz::is_aligned(to)" << (repeats ? "" : " && wz::is_aligned(from)") << ";\n";
+    writer_ << "const bool aligned = wz::is_aligned(to)" << (repeats ? "" : " && wz::is_aligned(from)")
+            << ";\n";
     writer_ << "wz::Vector<" << type_ << ", kVector> held[kUnroll];\n";
     const auto loop = [&] {
-      writer_ << "#pragma unroll\nfor (int u = 0; u < kUnroll; ++u) {\nconst " << index_ << " group = static_cast<"
-              << index_ << ">(block) * " << kThreads * unroll << " + u * " << kThreads << " + threadIdx.x;\n";
+      writer_ << "#pragma unroll\nfor (int u = 0; u < kUnroll; ++u) {\nconst " << index_
+              << " group = static_cast<" << index_ << ">(block) * " << kThreads * unroll << " + u * "
+              << kThreads << " + threadIdx.x;\n";
       writer_ << "if (group >= " << groups << "u) break;\n" << coordinates_text("group", dims, "c", index_);
     };
     loop();
@@ -92,17 +94,21 @@ class Writer {
     const std::string last = "group * kVector + kVector > " + std::to_string(walk.size()) + "u",
                       inside = "group * kVector + j < " + std::to_string(walk.size()) + "u";
     if (repeats) {
-      writer_ << "const " << type_ << " value = *(" << source << ");\n#pragma unroll\nfor (int j = 0; j < kVector; ++j) "
+      writer_ << "const " << type_ << " value = *(" << source
+              << ");\n#pragma unroll\nfor (int j = 0; j < kVector; ++j) "
               << "held[u].at[j] = value;\n";
     } else {
       if (rest)
-        writer_ << "if (" << last << ") for (int j = 0; " << inside << "; ++j) held[u].at[j] = (" << source << ")[j];\nelse ";
+        writer_ << "if (" << last << ") for (int j = 0; " << inside << "; ++j) held[u].at[j] = (" << source
+                << ")[j];\nelse ";
       writer_ << "wz::load_vector(held[u], " << source << ", aligned);\n";
     }
     writer_ << "}\n";
     loop();
     const std::string target = "to + (" + offset_text(to, dims, "c") + ")";
-    if (rest) writer_ << "if (" << last << ") for (int j = 0; " << inside << "; ++j) (" << target << ")[j] = held[u].at[j];\nelse ";
+    if (rest)
+      writer_ << "if (" << last << ") for (int j = 0; " << inside << "; ++j) (" << target
+              << ")[j] = held[u].at[j];\nelse ";
     writer_ << "wz::store_vector(" << target << ", held[u], aligned);\n}\nreturn;\n}\n";
   }
 
@@ -111,28 +117,35 @@ class Writer {
     const size_t inner = walk.dims.size() - 1;
     const int64_t read = vector_width(walk.dims, walk.strides[kFrom], source, std::min<int64_t>(most_, 8)),
                   write = vector_width(walk.dims, walk.strides[kTo], inner, std::min<int64_t>(most_, 8));
-    const int64_t rows = walk.dims[inner], columns = walk.dims[source];  // columns are contiguous in the source
+    const int64_t rows = walk.dims[inner],
+                  columns = walk.dims[source];  // columns are contiguous in the source
     const int64_t row_tiles = (rows + side() - 1) / side(), column_tiles = (columns + side() - 1) / side();
     Dims outer, to, from;
     for (size_t d = 0; d < inner; ++d)
       if (d != source)
-        outer.push_back(walk.dims[d]), to.push_back(walk.strides[kTo][d]), from.push_back(walk.strides[kFrom][d]);
+        outer.push_back(walk.dims[d]), to.push_back(walk.strides[kTo][d]),
+            from.push_back(walk.strides[kFrom][d]);
     if (outer.empty()) outer = {1}, to = {0}, from = {0};
     open(piece, element_count(outer) * row_tiles * column_tiles);
     writer_ << "constexpr int kRead = " << read << ", kWrite = " << write << ";\n";
-    writer_ << "const " << index_ << " row0 = block % " << row_tiles << "u * kSide, rest = block / " << row_tiles
-            << "u, column0 = rest % " << column_tiles << "u * kSide, plane = rest / " << column_tiles << "u;\n";
+    writer_ << "const " << index_ << " row0 = block % " << row_tiles << "u * kSide, rest = block / "
+            << row_tiles << "u, column0 = rest % " << column_tiles << "u * kSide, plane = rest / "
+            << column_tiles << "u;\n";
     writer_ << coordinates_text("plane", outer, "c", index_);
-    writer_ << "from += " << offset_text(from, outer, "c") << ";\nto += " << offset_text(to, outer, "c") << ";\n";
+    writer_ << "from += " << offset_text(from, outer, "c") << ";\nto += " << offset_text(to, outer, "c")
+            << ";\n";
     writer_ << "const bool read_aligned = wz::is_aligned(from), write_aligned = wz::is_aligned(to);\n";
-    writer_ << "#pragma unroll\nfor (int t = threadIdx.x; t < kSide * (kSide / kRead); t += " << kThreads << ") {\n"
-            << "const int r = t / (kSide / kRead), c = t % (kSide / kRead) * kRead;\n"
-            << "if (row0 + r >= " << rows << "u || column0 + c >= " << columns << "u) continue;\n"
-            << "wz::Vector<" << type_ << ", kRead> v;\n"
-            << "wz::load_vector(v, from + (row0 + r) * " << index_ << "(" << walk.strides[kFrom][inner]
-            << ") + (column0 + c), read_aligned);\n"
-            << "#pragma unroll\nfor (int j = 0; j < kRead; ++j) tile[r][c + j] = v.at[j];\n}\n__syncthreads();\n";
-    writer_ << "#pragma unroll\nfor (int t = threadIdx.x; t < kSide * (kSide / kWrite); t += " << kThreads << ") {\n"
+    writer_
+        << "#pragma unroll\nfor (int t = threadIdx.x; t < kSide * (kSide / kRead); t += " << kThreads
+        << ") {\n"
+        << "const int r = t / (kSide / kRead), c = t % (kSide / kRead) * kRead;\n"
+        << "if (row0 + r >= " << rows << "u || column0 + c >= " << columns << "u) continue;\n"
+        << "wz::Vector<" << type_ << ", kRead> v;\n"
+        << "wz::load_vector(v, from + (row0 + r) * " << index_ << "(" << walk.strides[kFrom][inner]
+        << ") + (column0 + c), read_aligned);\n"
+        << "#pragma unroll\nfor (int j = 0; j < kRead; ++j) tile[r][c + j] = v.at[j];\n}\n__syncthreads();\n";
+    writer_ << "#pragma unroll\nfor (int t = threadIdx.x; t < kSide * (kSide / kWrite); t += " << kThreads
+            << ") {\n"
             << "const int c = t / (kSide / kWrite), r = t % (kSide / kWrite) * kWrite;\n"
             << "if (row0 + r >= " << rows << "u || column0 + c >= " << columns << "u) continue;\n"
             << "wz::Vector<" << type_ << ", kWrite> v;\n"

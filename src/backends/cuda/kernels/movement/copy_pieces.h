@@ -8,8 +8,8 @@
 
 namespace wootz {
 
-/// A copy between two strided arrays of the same dims; offsets in elements. `from` and `to` are pointer expressions of
-/// the writer, of one element type.
+/// A copy between two strided arrays of the same dims; offsets in elements. `from` and `to` are pointer
+/// expressions of the writer, of one element type.
 struct CopyPiece {
   Dims dims;
   std::string from;
@@ -20,9 +20,9 @@ struct CopyPiece {
   int64_t to_offset = 0;
 };
 
-/// All pieces in one kernel, each with its own range of blocks: whole vectors where both sides are contiguous, tiles
-/// through shared memory where they differ in their fastest dimension, single elements otherwise. Overlap-free. A piece
-/// whose both ends are one address moves nothing.
+/// All pieces in one kernel, each with its own range of blocks: whole vectors where both sides are
+/// contiguous, tiles through shared memory where they differ in their fastest dimension, single elements
+/// otherwise. Overlap-free. A piece whose both ends are one address moves nothing.
 PlannedLaunch write_copies(KernelWriter writer, const std::vector<CopyPiece>& pieces, DType dtype);
 
 }  // namespace wootz

@@ -47,7 +47,10 @@ class Planner {
   const TensorDesc& to() const { return *view_.output(0); }
   void add(Dims dims, size_t input, Dims from_strides, int64_t from_offset, size_t output, Dims to_strides,
            int64_t to_offset) {
-    pieces_.push_back({std::move(dims), writer_.input(view_.input_index(input)), std::move(from_strides), from_offset,
+    std::string source = writer_.input(view_.input_index(input));
+    if (view_.is("BitCast"))
+      source = "reinterpret_cast<const " + std::string(memory_type(to().dtype)) + "*>(" + source + ")";
+    pieces_.push_back({std::move(dims), std::move(source), std::move(from_strides), from_offset,
                        writer_.output(view_.output_index(output)), std::move(to_strides), to_offset});
   }
   size_t axis(size_t rank) const {
@@ -153,11 +156,13 @@ class Planner {
   /// The deep side [N, b*b*C, H, W] and the wide side [N, C, H*b, W*b] as [N, C, H, W, b, b].
   std::string blocks(bool to_space) {
     const Dims own = view_.strides(0);
-    const Dims &deep_dims = to_space ? from().dims : to().dims, &wide_dims = to_space ? to().dims : from().dims;
+    const Dims &deep_dims = to_space ? from().dims : to().dims,
+               &wide_dims = to_space ? to().dims : from().dims;
     const Dims &deep = to_space ? own : to().strides, &wide = to_space ? to().strides : own;
     const int64_t b = view_.node().attributes.get<int64_t>("blocksize", 1), channels = wide_dims[1];
     const bool depth_first = view_.node().attributes.get<std::string>("mode", "DCR") == "CRD";
-    const int64_t c = depth_first ? b * b : 1, i = depth_first ? b : b * channels, j = depth_first ? 1 : channels;
+    const int64_t c = depth_first ? b * b : 1, i = depth_first ? b : b * channels,
+                  j = depth_first ? 1 : channels;
     const Dims dims = {wide_dims[0], channels, deep_dims[2], deep_dims[3], b, b};
     const Dims from_deep = {deep[0], deep[1] * c, deep[2], deep[3], deep[1] * i, deep[1] * j};
     const Dims from_wide = {wide[0], wide[1], wide[2] * b, wide[3] * b, wide[2], wide[3]};
@@ -175,14 +180,16 @@ class Planner {
 
 LaunchPlan plan_movement(const Problem& problem, const TacticConfig&) {
   const auto view = MainView::of(
-      problem, {"Transpose", "Concat", "Split", "Slice", "Expand", "Tile", "DepthToSpace", "SpaceToDepth", "Relayout",
-                "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "BitCast"});
+      problem, {"Transpose", "Concat", "Split", "Slice", "Expand", "Tile", "DepthToSpace", "SpaceToDepth",
+                "Relayout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "BitCast"});
   if (!view) return LaunchPlan::refuse("not one operator that moves whole elements");
   if (view->problem().outputs.empty()) return LaunchPlan::refuse("no result");
-  if (view->is("Dropout") && view->problem().outputs.size() != 1) return LaunchPlan::refuse("a mask is wanted");
+  if (view->is("Dropout") && view->problem().outputs.size() != 1)
+    return LaunchPlan::refuse("a mask is wanted");
   if (view->is("Dropout") && view->has_input(2)) return LaunchPlan::refuse("training");
-  if (view->is("BitCast") && dtype_size(view->input(0).dtype) != dtype_size(view->result().dtype))
-    return LaunchPlan::refuse("elements of another size");
+  if (view->is("BitCast") &&
+      (dtype_file_bits(view->result().dtype) < 8 || view->result().dtype == DType::kBool))
+    return LaunchPlan::refuse("bits that count only in part");
   return Planner(*view).plan();
 }
 

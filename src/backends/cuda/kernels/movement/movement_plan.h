@@ -4,8 +4,8 @@
 
 namespace wootz {
 
-/// Transpose, Concat, Split, Slice, Expand, Tile, DepthToSpace, SpaceToDepth, Relayout and the reshaping operators as
-/// strided copies in one kernel.
+/// Transpose, Concat, Split, Slice, Expand, Tile, DepthToSpace, SpaceToDepth, Relayout and the reshaping
+/// operators as strided copies in one kernel.
 LaunchPlan plan_movement(const Problem& problem, const TacticConfig& config);
 
 }  // namespace wootz

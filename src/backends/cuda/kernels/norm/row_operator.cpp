@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/kernels/norm/row_operator.h"
 
-#include <numeric>
 
 #include "ops/nn/norm.h"
 #include "ops/nn/softmax.h"
@@ -23,10 +22,14 @@ class Reader {
     op_.result_strides = view_.result().strides;
     for (const auto& operand : view_.tail_operands()) op_.tail_strides.push_back(operand.strides);
     op_.reduced.assign(x.dims.size(), false);
-    if (!is_float(x.dtype)) refusal_ = "data of dtype " + std::string(dtype_name(x.dtype));
-    else if (x.dims.empty()) refusal_ = "a scalar";
-    else if (view_.result().dims != x.dims) refusal_ = "a tail that broadcasts the result";
-    else read_node();
+    if (!is_float(x.dtype))
+      refusal_ = "data of dtype " + std::string(dtype_name(x.dtype));
+    else if (x.dims.empty())
+      refusal_ = "a scalar";
+    else if (view_.result().dims != x.dims)
+      refusal_ = "a tail that broadcasts the result";
+    else
+      read_node();
     refusal = refusal_;
     if (!refusal_.empty()) return std::nullopt;
     return std::move(op_);
@@ -45,7 +48,9 @@ class Reader {
     return n;
   }
   std::string count() const { return "static_cast<A>(" + std::to_string(length()) + ")"; }
-  static std::string number(double v) { return "static_cast<A>(" + register_literal(DType::kFloat64, v) + ")"; }
+  static std::string number(double v) {
+    return "static_cast<A>(" + register_literal(DType::kFloat64, v) + ")";
+  }
 
   void read_node() {
     const std::string& op = view_.node().op;
@@ -93,7 +98,8 @@ class Reader {
 
   void moments(const std::string& inverse) {
     op_.phases.push_back({kSum, "v", "const A mean = acc / " + count() + ";", ""});
-    op_.phases.push_back({kSquare, "v - mean", "const A variance = acc / " + count() + ", inverse = " + inverse + ";", ""});
+    op_.phases.push_back(
+        {kSquare, "v - mean", "const A variance = acc / " + count() + ", inverse = " + inverse + ";", ""});
   }
   std::string inverse_deviation(float epsilon) const {
     return "wz::reciprocal(wz::sqrt(variance + " + number(static_cast<double>(epsilon)) + "))";
@@ -116,9 +122,9 @@ class Reader {
       for (size_t i = 1; i < 3; ++i)
         if (view_.output(i)) op_.row_outputs.emplace_back(view_.output_index(i), i == 1 ? "mean" : "inverse");
     } else {
-      op_.phases.push_back({kSquare, "v",
-                            "const A variance = acc / " + count() + ", inverse = " + inverse_deviation(a.epsilon) + ";",
-                            ""});
+      op_.phases.push_back(
+          {kSquare, "v",
+           "const A variance = acc / " + count() + ", inverse = " + inverse_deviation(a.epsilon) + ";", ""});
       op_.result = "v * inverse";
     }
     std::vector<Dims> strides;
@@ -147,9 +153,7 @@ class Reader {
     if (rank() < 2 || a.num_groups <= 0 || op_.dims[1] % a.num_groups != 0)
       return void(refusal_ = "channels that the groups do not divide");
     const int64_t each = op_.dims[1] / a.num_groups;
-    const auto split = [&](Dims& strides) {
-      strides.insert(strides.begin() + 1, strides[1] * each);
-    };
+    const auto split = [&](Dims& strides) { strides.insert(strides.begin() + 1, strides[1] * each); };
     split(op_.data_strides), split(op_.result_strides);
     for (Dims& s : op_.tail_strides) split(s);
     op_.dims[1] = each;

@@ -7,7 +7,8 @@
 
 namespace wootz {
 
-/// One pass over a row: every element `v` (with its place `e`) is folded, then a statement makes a statistic of `acc`.
+/// One pass over a row: every element `v` (with its place `e`) is folded, then a statement makes a statistic
+/// of `acc`.
 struct RowPhase {
   std::string fold;       // "wz::SumFold<A>"
   std::string element;    // expression over v that is folded
@@ -15,8 +16,8 @@ struct RowPhase {
   std::string replace;    // expression over v that later phases may use instead where v is held; empty: v
 };
 
-/// An operator whose results have the data's shape and depend on whole rows: softmax and norms. Dims may be those of
-/// the data with one split in two.
+/// An operator whose results have the data's shape and depend on whole rows: softmax and norms. Dims may be
+/// those of the data with one split in two.
 struct RowOperator {
   Dims dims;
   std::vector<bool> reduced;

@@ -26,20 +26,22 @@ class Planner {
     LaunchPlan plan;
     split();
     if (kept_.size() * length_ == 0) return plan;
-    index_ = kept_.fits_32_bits() && reduced_.fits_32_bits() && kept_.size() * length_ < (int64_t{1} << 31) ? "u32" : "i64";
+    index_ = kept_.fits_32_bits() && reduced_.fits_32_bits() && kept_.size() * length_ < (int64_t{1} << 31)
+                 ? "u32"
+                 : "i64";
     choose();
     KernelWriter writer(view_.problem());
     writer.header("reduction/folds.cuh");
-    writer.before() += std::string("using A = ") +
-                       (view_.input(0).dtype == DType::kFloat64 ? "double" : "float") + ";\n";
+    writer.before() +=
+        std::string("using A = ") + (view_.input(0).dtype == DType::kFloat64 ? "double" : "float") + ";\n";
     head(writer);
-    if (held_ > 0)
-      load_held(writer);
+    if (held_ > 0) load_held(writer);
     phases(writer);
     results(writer);
     row_outputs(writer);
-    plan.launches.push_back(std::move(writer).finish("rows", static_cast<uint64_t>((kept_.size() + per_block_ - 1) / per_block_),
-                                                     static_cast<uint32_t>(threads_ * per_block_)));
+    plan.launches.push_back(
+        std::move(writer).finish("rows", static_cast<uint64_t>((kept_.size() + per_block_ - 1) / per_block_),
+                                 static_cast<uint32_t>(threads_ * per_block_)));
     return plan;
   }
 
@@ -56,7 +58,8 @@ class Planner {
     std::vector<Dims> kept_strides(all.size()), reduced_strides(all.size());
     for (size_t d = 0; d < op_.dims.size(); ++d) {
       (op_.reduced[d] ? reduced : kept).push_back(op_.dims[d]);
-      for (size_t k = 0; k < all.size(); ++k) (op_.reduced[d] ? reduced_strides : kept_strides)[k].push_back(all[k][d]);
+      for (size_t k = 0; k < all.size(); ++k)
+        (op_.reduced[d] ? reduced_strides : kept_strides)[k].push_back(all[k][d]);
     }
     // A row's statistics lie in the logical order of the kept dims.
     Dims logical = contiguous_strides(kept);
@@ -77,7 +80,8 @@ class Planner {
 
   void choose() {
     const int64_t rows = kept_.size();
-    const bool line = reduced_.dims.size() == 1 && reduced_.inner_stride(0) == 1 && reduced_.inner_stride(1) == 1;
+    const bool line =
+        reduced_.dims.size() == 1 && reduced_.inner_stride(0) == 1 && reduced_.inner_stride(1) == 1;
     const int64_t asked = config_.get("threads", 0);
     if (line) {
       const size_t bytes = std::max(dtype_size(view_.input(0).dtype), dtype_size(view_.result().dtype));
@@ -93,35 +97,40 @@ class Planner {
     }
     if (held_ == 0) {
       width_ = 1;
-      const bool columns = kept_.strides[1].back() == 1 && kept_.inner() >= 8 && reduced_.inner_stride(1) != 1;
+      const bool columns =
+          kept_.strides[1].back() == 1 && kept_.inner() >= 8 && reduced_.inner_stride(1) != 1;
       threads_ = columns ? 1 : length_ < 512 ? 32 : length_ >= 16384 && rows < 264 ? 1024 : 256;
     }
     const int64_t most = threads_ >= 256 ? 1 : 256 / threads_;
-    per_block_ = threads_ > 32 ? 1 : std::clamp<int64_t>(rows / 132, std::max<int64_t>(1, 32 / threads_), most);
+    per_block_ =
+        threads_ > 32 ? 1 : std::clamp<int64_t>(rows / 132, std::max<int64_t>(1, 32 / threads_), most);
   }
 
   void head(KernelWriter& writer) {
     const int64_t rows = kept_.size();
     writer << "constexpr int kThreads = " << threads_ << ", kWidth = " << width_ << ";\n"
            << "const " << index_ << " row = static_cast<" << index_ << ">(blockIdx.x) * " << per_block_
-           << " + threadIdx.x / kThreads;\nconst u32 lane = threadIdx.x % kThreads;\nconst bool live = row < " << rows
-           << "u;\n"
+           << " + threadIdx.x / kThreads;\nconst u32 lane = threadIdx.x % kThreads;\nconst bool live = row < "
+           << rows << "u;\n"
            << coordinates_text("row", kept_.dims, "k", index_);
     x_ = writer.input(view_.input_index(0)), y_ = writer.output(op_result_index());
-    writer << "const " << memory_type(view_.input(0).dtype) << "* from = " << x_ << " + (" << kept_offset(1) << ");\n"
+    writer << "const " << memory_type(view_.input(0).dtype) << "* from = " << x_ << " + (" << kept_offset(1)
+           << ");\n"
            << memory_type(view_.result().dtype) << "* to = " << y_ << " + (" << kept_offset(0) << ");\n"
            << "const bool aligned = wz::is_aligned(" << x_ << ") && wz::is_aligned(" << y_ << ");\n";
     operands(writer);
   }
   size_t op_result_index() const { return view_.has_tail() ? 0 : view_.output_index(0); }
-  std::string kept_offset(size_t operand) const { return offset_text(kept_.strides[operand], kept_.dims, "k"); }
+  std::string kept_offset(size_t operand) const {
+    return offset_text(kept_.strides[operand], kept_.dims, "k");
+  }
 
   /// Base pointers of tail operands and parameters for this row.
   void operands(KernelWriter& writer) {
     const auto add = [&](size_t input, size_t at, const std::string& name) {
       const std::string p = writer.input(input);
-      writer << "const " << memory_type(view_.problem().inputs[input].dtype) << "* " << name << " = " << p << " + ("
-             << kept_offset(at) << ");\n";
+      writer << "const " << memory_type(view_.problem().inputs[input].dtype) << "* " << name << " = " << p
+             << " + (" << kept_offset(at) << ");\n";
     };
     const auto tails = view_.tail_operands();
     for (size_t k = 0; k < tails.size(); ++k) add(tails[k].input, tail_at(k), "tail_at" + std::to_string(k));
@@ -132,7 +141,8 @@ class Planner {
   void load_held(KernelWriter& writer) {
     const std::string type(memory_type(view_.input(0).dtype));
     writer << "constexpr int kHeld = " << held_ << ";\nA held[kHeld][kWidth];\n"
-           << "#pragma unroll\nfor (int h = 0; h < kHeld; ++h) {\nconst u32 e0 = (h * kThreads + lane) * kWidth;\n"
+           << "#pragma unroll\nfor (int h = 0; h < kHeld; ++h) {\nconst u32 e0 = (h * kThreads + lane) * "
+              "kWidth;\n"
            << "if (!live || e0 >= " << length_ << "u) break;\nwz::Vector<" << type << ", kWidth> in;\n"
            << "wz::load_vector(in, from + e0, aligned);\n#pragma unroll\n"
            << "for (int j = 0; j < kWidth; ++j) held[h][j] = static_cast<A>(wz::load(in.at[j]));\n}\n";
@@ -140,13 +150,15 @@ class Planner {
 
   void open_elements(KernelWriter& writer) const {
     if (held_ > 0) {
-      writer << "#pragma unroll\nfor (int h = 0; h < kHeld; ++h) {\nconst u32 e0 = (h * kThreads + lane) * kWidth;\n"
+      writer << "#pragma unroll\nfor (int h = 0; h < kHeld; ++h) {\nconst u32 e0 = (h * kThreads + lane) * "
+                "kWidth;\n"
              << "if (!live || e0 >= " << length_ << "u) break;\n";
     } else {
-      writer << "if (live)\n#pragma unroll 4\nfor (" << index_ << " e = lane; e < " << length_ << "u; e += kThreads) {\n"
+      writer << "if (live)\n#pragma unroll 4\nfor (" << index_ << " e = lane; e < " << length_
+             << "u; e += kThreads) {\n"
              << coordinates_text("e", reduced_.dims, "r", index_)
-             << "const A v = static_cast<A>(wz::load(from[" << offset_text(reduced_.strides[1], reduced_.dims, "r")
-             << "]));\n";
+             << "const A v = static_cast<A>(wz::load(from["
+             << offset_text(reduced_.strides[1], reduced_.dims, "r") << "]));\n";
     }
   }
 
@@ -154,11 +166,12 @@ class Planner {
     for (size_t i = 0; i < op_.phases.size(); ++i) {
       const RowPhase& phase = op_.phases[i];
       const std::string fold = "Fold" + std::to_string(i), acc = "acc" + std::to_string(i);
-      writer << "using " << fold << " = " << phase.fold << ";\n" << fold << "::Acc " << acc << " = " << fold
-             << "::start();\n";
+      writer << "using " << fold << " = " << phase.fold << ";\n"
+             << fold << "::Acc " << acc << " = " << fold << "::start();\n";
       open_elements(writer);
       if (held_ > 0) {
-        writer << "#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\nconst u32 e = e0 + j;\nA& v = held[h][j];\n";
+        writer << "#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\nconst u32 e = e0 + j;\nA& v = "
+                  "held[h][j];\n";
         if (!phase.replace.empty())
           writer << "v = " << phase.replace << ";\n" << fold << "::step(" << acc << ", v, e);\n}\n}\n";
         else
@@ -181,8 +194,8 @@ class Planner {
     if (held_ == 0) return base + "[" + offset_text(reduced_.strides[at], reduced_.dims, "r") + "]";
     if (stride == 0) return base + "[0]";
     if (stride != 1) return base + "[(e0 + j) * " + index_ + "(" + std::to_string(stride) + ")]";
-    writer << "wz::Vector<" << memory_type(dtype) << ", kWidth> " << name << ";\nwz::load_vector(" << name << ", " << base
-           << " + e0, wz::is_aligned(" << base << "));\n";
+    writer << "wz::Vector<" << memory_type(dtype) << ", kWidth> " << name << ";\nwz::load_vector(" << name
+           << ", " << base << " + e0, wz::is_aligned(" << base << "));\n";
     return name + ".at[j]";
   }
 
@@ -194,19 +207,22 @@ class Planner {
                                            "parameter" + std::to_string(k), "in_p" + std::to_string(k)));
     const auto tails = view_.tail_operands();
     for (size_t k = 0; k < tails.size(); ++k)
-      tail_elements.push_back(operand_element(writer, tail_at(k), tails[k].input, "tail_at" + std::to_string(k),
-                                              "in_t" + std::to_string(k)));
+      tail_elements.push_back(operand_element(writer, tail_at(k), tails[k].input,
+                                              "tail_at" + std::to_string(k), "in_t" + std::to_string(k)));
     const std::string type(memory_type(view_.result().dtype));
     if (held_ > 0)
-      writer << "wz::Vector<" << type << ", kWidth> out;\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\n"
+      writer << "wz::Vector<" << type
+             << ", kWidth> out;\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\n"
              << "const u32 e = e0 + j;\nconst A v = held[h][j];\n";
     for (size_t k = 0; k < parameters.size(); ++k)
-      writer << "const A p" << static_cast<int64_t>(k) << " = static_cast<A>(wz::load(" << parameters[k] << "));\n";
+      writer << "const A p" << static_cast<int64_t>(k) << " = static_cast<A>(wz::load(" << parameters[k]
+             << "));\n";
     writer << "(void)e;\nconst " << register_type(view_.main_dtype()) << " value = static_cast<"
            << register_type(view_.main_dtype()) << ">("
            << (held_ > 0 && !op_.held_result.empty() ? op_.held_result : op_.result) << ");\n";
     std::string result;
-    writer << view_.tail_text(writer, "value", result, [&](KernelWriter&, size_t k) { return tail_elements[k]; });
+    writer << view_.tail_text(writer, "value", result,
+                              [&](KernelWriter&, size_t k) { return tail_elements[k]; });
     const std::string stored = store_text(view_.result().dtype, result);
     if (held_ > 0)
       writer << "out.at[j] = " << stored << ";\n}\nwz::store_vector(to + e0, out, aligned);\n}\n";
@@ -219,7 +235,9 @@ class Planner {
       const DType dtype = view_.problem().outputs[output].dtype;
       writer << "if (live && lane == 0) " << writer.output(output) << "["
              << offset_text(kept_.strides.back(), kept_.dims, "k") << "] = "
-             << store_text(dtype, "static_cast<" + std::string(register_type(dtype)) + ">(" + expression + ")") << ";\n";
+             << store_text(dtype,
+                           "static_cast<" + std::string(register_type(dtype)) + ">(" + expression + ")")
+             << ";\n";
     }
   }
 
@@ -233,12 +251,14 @@ class Planner {
 
 }  // namespace
 
-LaunchPlan plan_rows(const Problem& problem, const TacticConfig& config, std::initializer_list<std::string_view> ops) {
+LaunchPlan plan_rows(const Problem& problem, const TacticConfig& config,
+                     std::initializer_list<std::string_view> ops) {
   const auto view = MainView::of(problem, ops);
   if (!view) return LaunchPlan::refuse("not one operator over rows with a pointwise tail");
   if (!view->output(0) || !view->has_input(0)) return LaunchPlan::refuse("no data or no result");
   for (size_t i = 1; i < view->output_count(); ++i)
-    if (view->output(i) && !view->output(i)->is_row_major()) return LaunchPlan::refuse("statistics that are not dense");
+    if (view->output(i) && !view->output(i)->is_row_major())
+      return LaunchPlan::refuse("statistics that are not dense");
   std::string refusal;
   std::optional<RowOperator> op = read_row_operator(*view, refusal);
   if (!op) return LaunchPlan::refuse(refusal);

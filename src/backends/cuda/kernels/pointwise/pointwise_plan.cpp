@@ -31,7 +31,8 @@ class Planner {
 
  private:
   std::string read_operands() {
-    if (problem_.outputs.empty() || lowered_.program.results.size() != problem_.outputs.size()) return "no results";
+    if (problem_.outputs.empty() || lowered_.program.results.size() != problem_.outputs.size())
+      return "no results";
     if (auto why = program_refusal(lowered_.program)) return *why;
     const Dims& dims = problem_.outputs[0].dims;
     std::vector<Dims> strides;
@@ -39,7 +40,8 @@ class Planner {
       if (output.dims != dims) return "results of different shapes";
       strides.push_back(output.strides);
     }
-    for (const Value* operand : lowered_.operands) inputs_.push_back(body_input_index(problem_.body(), operand));
+    for (const Value* operand : lowered_.operands)
+      inputs_.push_back(body_input_index(problem_.body(), operand));
     add_constant_immediates(problem_, inputs_, lowered_.program);
     access_.assign(inputs_.size(), Access::kGathered);
     for (const auto& immediate : lowered_.program.immediates)
@@ -76,7 +78,8 @@ class Planner {
     for (const TensorDesc& output : problem_.outputs) smallest = std::min(smallest, dtype_size(output.dtype));
     for (size_t k = 0; k < inputs_.size(); ++k)
       if (access_[k] != Access::kImmediate) smallest = std::min(smallest, dtype_size(input(k).dtype));
-    vector_ = std::min<int64_t>(smallest == 1 ? kMostVector / 2 : 16 / static_cast<int64_t>(smallest), kMostVector);
+    vector_ =
+        std::min<int64_t>(smallest == 1 ? kMostVector / 2 : 16 / static_cast<int64_t>(smallest), kMostVector);
     flat_ = true;  // all outputs dense: groups may cross rows
     for (size_t i = 0; i < problem_.outputs.size(); ++i) flat_ = flat_ && walk_.is_dense(i);
     const bool divides = walk_.inner() % vector_ == 0;
@@ -103,8 +106,8 @@ class Planner {
     names(writer);
     writer << "constexpr int kVector = " << vector_ << ", kUnroll = " << unroll << ";\n";
     writer << "const bool aligned = " << aligned_text() << ";\n";
-    writer << "const " << index_ << " first = static_cast<" << index_ << ">(blockIdx.x) * " << threads * unroll
-           << " + threadIdx.x;\n";
+    writer << "const " << index_ << " first = static_cast<" << index_ << ">(blockIdx.x) * "
+           << threads * unroll << " + threadIdx.x;\n";
     for (size_t k = 0; k < inputs_.size(); ++k)
       if (access_[k] == Access::kVector)
         writer << "wz::Vector<" << memory_type(input(k).dtype) << ", kVector> a" << static_cast<int64_t>(k)
@@ -116,13 +119,15 @@ class Planner {
     open_loop(writer, threads, groups);
     compute(writer, size);
     writer << "}\n";
-    return std::move(writer).finish("pointwise", static_cast<uint64_t>((groups + threads * unroll - 1) / (threads * unroll)),
-                                    static_cast<uint32_t>(threads));
+    return std::move(writer).finish(
+        "pointwise", static_cast<uint64_t>((groups + threads * unroll - 1) / (threads * unroll)),
+        static_cast<uint32_t>(threads));
   }
 
   void names(KernelWriter& writer) {
     for (size_t k = 0; k < inputs_.size(); ++k)
-      names_.push_back(access_[k] == Access::kImmediate ? "0" : writer.input(static_cast<size_t>(inputs_[k])));
+      names_.push_back(access_[k] == Access::kImmediate ? "0"
+                                                        : writer.input(static_cast<size_t>(inputs_[k])));
     for (size_t i = 0; i < problem_.outputs.size(); ++i) out_names_.push_back(writer.output(i));
   }
 
@@ -139,8 +144,9 @@ class Planner {
   }
 
   void open_loop(KernelWriter& writer, int64_t threads, int64_t groups) const {
-    writer << "#pragma unroll\nfor (int u = 0; u < kUnroll; ++u) {\nconst " << index_ << " group = first + u * " << threads
-           << ";\nif (group >= " << groups << "u) break;\nconst " << index_ << " i = group * kVector;\n";
+    writer << "#pragma unroll\nfor (int u = 0; u < kUnroll; ++u) {\nconst " << index_
+           << " group = first + u * " << threads << ";\nif (group >= " << groups << "u) break;\nconst "
+           << index_ << " i = group * kVector;\n";
     if (!flat_) writer << coordinates_text("i", walk_.dims, "c", index_);
   }
 
@@ -153,8 +159,8 @@ class Planner {
   void load(KernelWriter& writer, size_t k, int64_t size) const {
     const std::string to = "a" + std::to_string(k) + "[u]", from = names_[k] + " + (" + at(operand(k)) + ")";
     if (has_rest(size))
-      writer << "if (i + kVector > " << size << "u) for (int j = 0; i + j < " << size << "u; ++j) " << to << ".at[j] = ("
-             << from << ")[j];\nelse ";
+      writer << "if (i + kVector > " << size << "u) for (int j = 0; i + j < " << size << "u; ++j) " << to
+             << ".at[j] = (" << from << ")[j];\nelse ";
     writer << "wz::load_vector(" << to << ", " << from << ", aligned);\n";
   }
 
@@ -163,16 +169,16 @@ class Planner {
     for (size_t k = 0; k < inputs_.size(); ++k) {
       const std::string number = std::to_string(k);
       if (access_[k] == Access::kRepeated)
-        writer << "const " << register_type(input(k).dtype) << " s" << number << " = wz::load(" << names_[k] << "["
-               << at(operand(k)) << "]);\n";
+        writer << "const " << register_type(input(k).dtype) << " s" << number << " = wz::load(" << names_[k]
+               << "[" << at(operand(k)) << "]);\n";
       elements.push_back(access_[k] == Access::kImmediate  ? "0"
                          : access_[k] == Access::kVector   ? "wz::load(a" + number + "[u].at[j])"
                          : access_[k] == Access::kRepeated ? "s" + number
                                                            : "g" + number);
     }
     for (size_t i = 0; i < out_names_.size(); ++i)
-      writer << "wz::Vector<" << memory_type(problem_.outputs[i].dtype) << ", kVector> r" << static_cast<int64_t>(i)
-             << ";\n";
+      writer << "wz::Vector<" << memory_type(problem_.outputs[i].dtype) << ", kVector> r"
+             << static_cast<int64_t>(i) << ";\n";
     writer << "#pragma unroll\nfor (int j = 0; j < kVector; ++j) {\n";
     if (has_rest(size)) writer << "if (i + j >= " << size << "u) break;\n";
     gather(writer);
@@ -183,8 +189,8 @@ class Planner {
       if (out_vector_[i])
         writer << "r" << static_cast<int64_t>(i) << ".at[j] = " << value << ";\n";
       else
-        writer << out_names_[i] << "[" << at(i) << " + j * " << index_ << "(" << walk_.inner_stride(i) << ")] = " << value
-               << ";\n";
+        writer << out_names_[i] << "[" << at(i) << " + j * " << index_ << "(" << walk_.inner_stride(i)
+               << ")] = " << value << ";\n";
     }
     writer << "}\n";
     for (size_t i = 0; i < out_names_.size(); ++i)
@@ -195,11 +201,12 @@ class Planner {
   void gather(KernelWriter& writer) const {
     bool any = false;
     for (Access a : access_) any = any || a == Access::kGathered;
-    if (any && flat_) writer << "const " << index_ << " e = i + j;\n" << coordinates_text("e", walk_.dims, "c", index_);
+    if (any && flat_)
+      writer << "const " << index_ << " e = i + j;\n" << coordinates_text("e", walk_.dims, "c", index_);
     for (size_t k = 0; k < inputs_.size(); ++k) {
       if (access_[k] != Access::kGathered) continue;
-      writer << "const " << register_type(input(k).dtype) << " g" << static_cast<int64_t>(k) << " = wz::load(" << names_[k]
-             << "[" << offset_text(walk_.strides[operand(k)], walk_.dims, "c");
+      writer << "const " << register_type(input(k).dtype) << " g" << static_cast<int64_t>(k) << " = wz::load("
+             << names_[k] << "[" << offset_text(walk_.strides[operand(k)], walk_.dims, "c");
       if (!flat_) writer << " + j * " << index_ << "(" << walk_.inner_stride(operand(k)) << ")";
       writer << "]);\n";
     }
@@ -208,8 +215,8 @@ class Planner {
   void store(KernelWriter& writer, size_t i, int64_t size) const {
     const std::string to = out_names_[i] + " + (" + at(i) + ")", from = "r" + std::to_string(i);
     if (has_rest(size))
-      writer << "if (i + kVector > " << size << "u) for (int j = 0; i + j < " << size << "u; ++j) (" << to << ")[j] = " << from
-             << ".at[j];\nelse ";
+      writer << "if (i + kVector > " << size << "u) for (int j = 0; i + j < " << size << "u; ++j) (" << to
+             << ")[j] = " << from << ".at[j];\nelse ";
     writer << "wz::store_vector(" << to << ", " << from << ", aligned);\n";
   }
 
@@ -228,6 +235,8 @@ class Planner {
 
 }  // namespace
 
-LaunchPlan plan_pointwise(const Problem& problem, const TacticConfig& config) { return Planner(problem, config).plan(); }
+LaunchPlan plan_pointwise(const Problem& problem, const TacticConfig& config) {
+  return Planner(problem, config).plan();
+}
 
 }  // namespace wootz

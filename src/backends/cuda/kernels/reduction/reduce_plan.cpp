@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three ways: a group of threads for each row where the reduced elements are neighbours, columns side by side where the
-// kept ones are, and two steps where there are few rows of many elements.
+// Three ways: a group of threads for each row where the reduced elements are neighbours, columns side by side
+// where the kept ones are, and two steps where there are few rows of many elements.
 #include "backends/cuda/kernels/reduction/reduce_plan.h"
 
 #include <algorithm>
@@ -29,7 +29,8 @@ class Planner {
     LaunchPlan plan;
     const int64_t rows = kept_.size();
     if (view_.result().size() == 0) return plan;
-    index_ = kept_.fits_32_bits() && reduced_.fits_32_bits() && rows * length_ < (int64_t{1} << 31) ? "u32" : "i64";
+    index_ = kept_.fits_32_bits() && reduced_.fits_32_bits() && rows * length_ < (int64_t{1} << 31) ? "u32"
+                                                                                                    : "i64";
     const bool columns = kept_.strides[1].back() == 1 && kept_.inner() >= 8 &&
                          !(reduced_.inner_stride(0) == 1 && reduced_.inner() >= 32);
     if (columns)
@@ -50,9 +51,9 @@ class Planner {
     if (!read_axes()) return "axes that only the run tells";
     const bool logs = op == "ReduceLogSum" || op == "ReduceLogSumExp";
     acc_ = x.dtype == DType::kFloat64 || (!is_float(x.dtype) && logs) ? "double"
-           : is_float(x.dtype)                                       ? "float"
-           : x.dtype == DType::kUint64                               ? "u64"
-                                                                     : "i64";
+           : is_float(x.dtype)                                        ? "float"
+           : x.dtype == DType::kUint64                                ? "u64"
+                                                                      : "i64";
     if (!is_float(x.dtype) && (op == "ReduceL2")) acc_ = x.dtype == DType::kUint64 ? "u64" : "i64";
     split_dims();
     if (length_ == 0 && (is_arg_ || !is_float(x.dtype))) return "nothing to reduce";
@@ -64,7 +65,8 @@ class Planner {
     const std::string a = "<" + acc_ + ">";
     if (is_arg_) {
       const bool last = view_.node().attributes.get<int64_t>("select_last_index", 0) != 0;
-      return "wz::ArgFold<" + acc_ + (op == "ArgMax" ? ", true, " : ", false, ") + (last ? "true>" : "false>");
+      return "wz::ArgFold<" + acc_ + (op == "ArgMax" ? ", true, " : ", false, ") +
+             (last ? "true>" : "false>");
     }
     if (op == "ReduceMax" || op == "GlobalMaxPool") return "wz::MaxFold" + a;
     if (op == "ReduceMin") return "wz::MinFold" + a;
@@ -130,9 +132,7 @@ class Planner {
     return writer;
   }
 
-  std::string element(const std::string& memory) const {
-    return "static_cast<A>(wz::load(" + memory + "))";
-  }
+  std::string element(const std::string& memory) const { return "static_cast<A>(wz::load(" + memory + "))"; }
 
   /// Threads for one row of `length` elements read `width` at a time.
   int64_t threads_for(int64_t length, int64_t width, int64_t rows) const {
@@ -155,31 +155,36 @@ class Planner {
     return width;
   }
 
-  /// splits = 0: whole rows, finished here. Otherwise each row's part goes to the workspace as an accumulator.
+  /// splits = 0: whole rows, finished here. Otherwise each row's part goes to the workspace as an
+  /// accumulator.
   PlannedLaunch row_kernel(int64_t splits, int64_t part_length) {
     const int64_t rows = kept_.size(), w = width();
     const int64_t threads = splits ? kBlock : threads_for(length_, w, rows);
-    const int64_t per_block = kBlock / std::min(threads, kBlock);
+    const int64_t per_block = threads > 32 ? 1 : kBlock / threads;
     KernelWriter writer = start_kernel();
     const std::string x = writer.input(view_.input_index(0));
     writer << "constexpr int kThreads = " << threads << ", kWidth = " << w << ";\n"
            << "const " << index_ << " job = static_cast<" << index_ << ">(blockIdx.x) * " << per_block
            << " + threadIdx.x / kThreads;\nconst u32 lane = threadIdx.x % kThreads;\n";
     if (splits)
-      writer << "const " << index_ << " row = job / " << splits << "u, begin = job % " << splits << "u * " << part_length
-             << "u, end = begin + " << part_length << "u < " << length_ << "u ? begin + " << part_length << "u : " << length_
-             << "u;\n";
+      writer << "const " << index_ << " row = job / " << splits << "u, begin = job % " << splits << "u * "
+             << part_length << "u, end = begin + " << part_length << "u < " << length_ << "u ? begin + "
+             << part_length << "u : " << length_ << "u;\n";
     else
       writer << "const " << index_ << " row = job, begin = 0, end = " << length_ << "u;\n";
     writer << "Fold::Acc acc = Fold::start();\n";
     writer << coordinates_text("row", kept_.dims, "k", index_);
     writer << "if (row < " << rows << "u) {\n"
-           << "const " << memory_type(view_.input(0).dtype) << "* from = " << x << " + (" << offset_text(kept_.strides[1], kept_.dims, "k")
-           << ");\nconst bool aligned = wz::is_aligned(" << x << ");\n";
-    writer << "#pragma unroll 4\nfor (" << index_ << " e = begin + lane * kWidth; e < end; e += kThreads * kWidth) {\n";
+           << "const " << memory_type(view_.input(0).dtype) << "* from = " << x << " + ("
+           << offset_text(kept_.strides[1], kept_.dims, "k") << ");\nconst bool aligned = wz::is_aligned("
+           << x << ");\n";
+    writer << "#pragma unroll 4\nfor (" << index_
+           << " e = begin + lane * kWidth; e < end; e += kThreads * kWidth) {\n";
     if (w > 1) {
-      writer << "wz::Vector<" << memory_type(view_.input(0).dtype) << ", kWidth> v;\nwz::load_vector(v, from + e, aligned);\n"
-             << "#pragma unroll\nfor (int j = 0; j < kWidth; ++j) Fold::step(acc, " << element("v.at[j]") << ", e + j);\n";
+      writer << "wz::Vector<" << memory_type(view_.input(0).dtype)
+             << ", kWidth> v;\nwz::load_vector(v, from + e, aligned);\n"
+             << "#pragma unroll\nfor (int j = 0; j < kWidth; ++j) Fold::step(acc, " << element("v.at[j]")
+             << ", e + j);\n";
     } else {
       writer << coordinates_text("e", reduced_.dims, "r", index_) << "Fold::step(acc, "
              << element("from[" + offset_text(reduced_.strides[0], reduced_.dims, "r") + "]") << ", e);\n";
@@ -192,7 +197,7 @@ class Planner {
       finish(writer);
     const int64_t jobs = rows * std::max<int64_t>(splits, 1);
     return std::move(writer).finish("reduce_rows", static_cast<uint64_t>((jobs + per_block - 1) / per_block),
-                                    static_cast<uint32_t>(std::max(threads, kBlock)));
+                                    static_cast<uint32_t>(threads > 32 ? threads : kBlock));
   }
 
   void split(LaunchPlan& plan) {
@@ -211,7 +216,8 @@ class Planner {
            << "acc = wz::join_threads<Fold, 32>(acc);\nif (lane != 0 || row >= " << rows << "u) return;\n"
            << coordinates_text("row", kept_.dims, "k", "u32");
     finish(writer);
-    plan.launches.push_back(std::move(writer).finish("reduce_parts", static_cast<uint64_t>((rows + 7) / 8), kBlock));
+    plan.launches.push_back(
+        std::move(writer).finish("reduce_parts", static_cast<uint64_t>((rows + 7) / 8), kBlock));
   }
 
   PlannedLaunch column_kernel() {
@@ -241,20 +247,26 @@ class Planner {
     writer << "constexpr int kX = " << nx << ", kY = " << ny << ", kWidth = " << w << ";\n"
            << "const u32 tx = threadIdx.x % kX, ty = threadIdx.x / kX;\n"
            << "const " << index_ << " group = static_cast<" << index_ << ">(blockIdx.x) * kX + tx;\n"
-           << coordinates_text("group", dims, "g", index_) << "const bool aligned = wz::is_aligned(" << x << ");\n"
-           << "Fold::Acc acc[kWidth];\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) acc[j] = Fold::start();\n"
-           << "if (group < " << columns << "u) {\nconst " << type << "* from = " << x << " + (" << offset_text(from, dims, "g")
-           << ");\n#pragma unroll 4\nfor (" << index_ << " e = ty; e < " << length_ << "u; e += kY) {\n"
+           << coordinates_text("group", dims, "g", index_) << "const bool aligned = wz::is_aligned(" << x
+           << ");\n"
+           << "Fold::Acc acc[kWidth];\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) acc[j] = "
+              "Fold::start();\n"
+           << "if (group < " << columns << "u) {\nconst " << type << "* from = " << x << " + ("
+           << offset_text(from, dims, "g") << ");\n#pragma unroll 4\nfor (" << index_ << " e = ty; e < "
+           << length_ << "u; e += kY) {\n"
            << coordinates_text("e", reduced_.dims, "r", index_) << "wz::Vector<" << type << ", kWidth> v;\n"
-           << "wz::load_vector(v, from + (" << offset_text(reduced_.strides[0], reduced_.dims, "r") << "), aligned);\n"
-           << "#pragma unroll\nfor (int j = 0; j < kWidth; ++j) Fold::step(acc[j], " << element("v.at[j]") << ", e);\n}\n}\n";
+           << "wz::load_vector(v, from + (" << offset_text(reduced_.strides[0], reduced_.dims, "r")
+           << "), aligned);\n"
+           << "#pragma unroll\nfor (int j = 0; j < kWidth; ++j) Fold::step(acc[j], " << element("v.at[j]")
+           << ", e);\n}\n}\n";
     if (ny > 1)
       writer << "__shared__ Fold::Acc parts[kY][kX];\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\n"
              << "if (j > 0) __syncthreads();\nparts[ty][tx] = acc[j];\n__syncthreads();\n"
              << "if (ty == 0) {\nfor (int k = 1; k < kY; ++k) Fold::join(acc[j], parts[k][tx]);\n}\n}\n"
              << "if (ty != 0) return;\n";
     writer << "if (group >= " << columns << "u) return;\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\n"
-           << "const " << index_ << " row = group * kWidth + j;\n" << coordinates_text("row", kept_.dims, "k", index_);
+           << "const " << index_ << " row = group * kWidth + j;\n"
+           << coordinates_text("row", kept_.dims, "k", index_);
     finish(writer, "acc[j]");
     writer << "}\n";
     return std::move(writer).finish("reduce_columns", static_cast<uint64_t>((columns + nx - 1) / nx), kBlock);
@@ -277,9 +289,11 @@ class Planner {
       value = "wz::log(" + acc + ")";
     else if (op == "ReduceLogSumExp")
       value = "Fold::finish(" + acc + ")";
-    const bool real_to_integer = !is_float(main) && !is_arg_ && (op == "ReduceL2" || op.starts_with("ReduceLog"));
+    const bool real_to_integer =
+        !is_float(main) && !is_arg_ && (op == "ReduceL2" || op.starts_with("ReduceLog"));
     writer << "const " << reg << " value = "
-           << (real_to_integer ? "wz::cast<" + reg + ">(" + value + ")" : "static_cast<" + reg + ">(" + value + ")")
+           << (real_to_integer ? "wz::cast<" + reg + ">(" + value + ")"
+                               : "static_cast<" + reg + ">(" + value + ")")
            << ";\n";
     std::string result;
     const auto operands = view_.tail_operands();
@@ -302,10 +316,10 @@ class Planner {
 }  // namespace
 
 LaunchPlan plan_reduce(const Problem& problem, const TacticConfig& config) {
-  const auto view = MainView::of(
-      problem, {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-                "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare", "GlobalAveragePool", "GlobalMaxPool", "ArgMax",
-                "ArgMin"});
+  const auto view =
+      MainView::of(problem, {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
+                             "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
+                             "GlobalAveragePool", "GlobalMaxPool", "ArgMax", "ArgMin"});
   if (!view) return LaunchPlan::refuse("not one reduction with a pointwise tail");
   if (problem.outputs.size() != 1 || !view->output(0)) return LaunchPlan::refuse("no result");
   if (!view->has_input(0)) return LaunchPlan::refuse("no data");

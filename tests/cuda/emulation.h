@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of kernels/base/device.cuh for g++: blocks run one after another, a block's threads as fibers that take
-// turns at barriers and warp operations. x86-64. Included by generated translation units, never by the product.
+// The names of kernels/base/device.cuh for g++: blocks run one after another, a block's threads as fibers
+// that take turns at barriers and warp operations. x86-64. Included by generated translation units, never by
+// the product.
 #ifndef WOOTZ_EMULATION
 #define WOOTZ_EMULATION
 #include <sys/mman.h>
@@ -103,7 +104,8 @@ inline void wait(Barrier& barrier, int members) {
     return;
   }
   for (long turns = 0; barrier.generation == generation; ++turns) {
-    if (turns > 1000000) std::fputs("emulation: a barrier that not all threads reach\n", stderr), std::abort();
+    if (turns > 1000000)
+      std::fputs("emulation: a barrier that not all threads reach\n", stderr), std::abort();
     yield();
   }
 }
@@ -129,7 +131,7 @@ T value_of_lane(T value, int from) {
 
 inline void start_fiber(int i) {
   char* top = fibers.stacks + (static_cast<size_t>(i) + 1) * kStack;
-  void** sp = reinterpret_cast<void**>(top) - 2;  // aligned as after a call
+  void** sp = reinterpret_cast<void**>(top) - 1;  // aligned as after a call
   *--sp = reinterpret_cast<void*>(&fiber_main);
   for (int r = 0; r < 6; ++r) *--sp = nullptr;
   fibers.sp[i] = sp;
@@ -270,7 +272,8 @@ inline void load_matrices_any(u32 (&to)[4], const void* row, bool transposed) {
   for (int m = 0; m < 4; ++m) {
     u16 pair[2];
     for (int i = 0; i < 2; ++i) {
-      const int r = transposed ? 2 * (lane % 4) + i : lane / 4, c = transposed ? lane / 4 : 2 * (lane % 4) + i;
+      const int r = transposed ? 2 * (lane % 4) + i : lane / 4,
+                c = transposed ? lane / 4 : 2 * (lane % 4) + i;
       const char* from;
       std::memcpy(&from, all[m * 8 + r], sizeof from);
       std::memcpy(&pair[i], from + 2 * c, 2);

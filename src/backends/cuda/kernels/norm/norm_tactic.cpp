@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/codegen/planned_tactic.h"
+#include "backends/cuda/cuda_tactics.h"
+#include "backends/cuda/kernels/norm/row_plan.h"
+
+namespace wootz {
+namespace {
+
+LaunchPlan plan_norm(const Problem& problem, const TacticConfig& config) {
+  return plan_rows(problem, config,
+                   {"LayerNormalization", "RMSNormalization", "InstanceNormalization", "GroupNormalization",
+                    "LpNormalization", "MeanVarianceNormalization"});
+}
+
+}  // namespace
+
+void register_cuda_norm_tactic(CudaTactics& tactics) {
+  tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.norm.rows", plan_norm));
+}
+
+}  // namespace wootz

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/codegen/planned_tactic.h"
+#include "backends/cuda/cuda_tactics.h"
+#include "backends/cuda/kernels/reduction/reduce_plan.h"
+
+namespace wootz {
+
+void register_cuda_reduce_tactic(CudaTactics& tactics) {
+  tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.reduce.groups", plan_reduce));
+}
+
+}  // namespace wootz
