@@ -21,7 +21,7 @@ def preprocess(picture):
     height, width = picture.shape[:2]
     scale = max(1.0, SHORT_SIDE / min(height, width))
     scale = min(scale, max(LONG_SIDE / max(height, width), 32 / min(height, width)))
-    size = [max(32, round(side * scale / 32) * 32) for side in (width, height)]
+    size = [min(max(32, round(side * scale / 32) * 32), LONG_SIDE) for side in (width, height)]
     resized = cv2.resize(picture, size).astype(np.float32)
     return np.ascontiguousarray(((resized / 255 - 0.5) / 0.5).transpose(2, 0, 1)[None])
 

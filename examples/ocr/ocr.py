@@ -47,6 +47,11 @@ def progress(stage, detail, fraction):
         print(f"\r\033[K  {fraction:4.0%} {stage} {detail[:40]}", end="", file=sys.stderr, flush=True)
 
 
+def verification(engine):
+    worst = max((row["relative"] for row in engine.verify()), default=0)
+    return f"against the imported graph: relative error {worst:.1e}"
+
+
 def compile_network(label, path, shape, threads, cache):
     """An engine from the cache beside the build, or built now."""
     engine_path = os.path.join(cache, os.path.basename(path).replace(".onnx", f".{threads}t.wtz"))
@@ -54,7 +59,7 @@ def compile_network(label, path, shape, threads, cache):
     if os.path.exists(engine_path):
         try:
             engine = wootz.load(engine_path)
-            print(f"{label}: loaded {os.path.relpath(engine_path)} in {time.perf_counter() - start:.2f} s")
+            print(f"{label}: loaded {os.path.relpath(engine_path)} in {time.perf_counter() - start:.2f} s; {verification(engine)}")
             return engine
         except wootz.Error as error:
             print(f"{label}: {error}")
@@ -63,8 +68,7 @@ def compile_network(label, path, shape, threads, cache):
         print("\r\033[K", end="", file=sys.stderr)
     os.makedirs(cache, exist_ok=True)
     engine.save(engine_path)
-    worst = max((row["relative"] for row in engine.verify()), default=0)
-    print(f"{label}: compiled in {time.perf_counter() - start:.1f} s; against the imported graph: relative error {worst:.1e}")
+    print(f"{label}: compiled in {time.perf_counter() - start:.1f} s; {verification(engine)}")
     return engine
 
 

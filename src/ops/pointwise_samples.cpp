@@ -104,4 +104,14 @@ std::vector<Sample> binary_samples(DTypeSet dtypes, SampleRange a, SampleRange b
   return samples;
 }
 
+std::vector<Sample> variadic_samples(DTypeSet dtypes) {
+  std::vector<Sample> list = binary_samples(dtypes, {-9, 9}, {-9, 9});
+  const Datum a = spread_tensor(DType::kFloat32, {2, 3}, -5, 5),
+              b = spread_tensor(DType::kFloat32, {3}, -5, 5, 2),
+              d = spread_tensor(DType::kFloat32, {}, -1, 5, 3);
+  list.push_back({"one input", {a}});
+  list.push_back({"three inputs, broadcast", {b, a, d}});
+  return list;
+}
+
 }  // namespace wootz

@@ -25,4 +25,7 @@ struct SampleRange {
 std::vector<Sample> binary_samples(DTypeSet dtypes, SampleRange a, SampleRange b, bool extremes = true,
                                    const Attributes& attributes = {});
 
+/// Any number of inputs: those of two, and one and three.
+std::vector<Sample> variadic_samples(DTypeSet dtypes);
+
 }  // namespace wootz

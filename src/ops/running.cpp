@@ -3,6 +3,7 @@
 
 #include "ir/element.h"
 #include "ops/contents.h"
+#include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
 namespace wootz {
@@ -47,13 +48,26 @@ void run_row(const T* in, T* out, int64_t count, int64_t stride, const RunningAt
   }
 }
 
-}  // namespace
-
-void infer_running(InferContext& context) {
+void infer(InferContext& context) {
   if (context.has_rank(0))
     if (const auto axis = scalar_int(context, 1)) context.normalize_axis(*axis, context.rank(0));
   context.set_output(0, context.input(0));
 }
+
+std::vector<Sample> samples() {
+  using namespace sample;
+  const Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6}), first = Tensor::scalar_int64(0);
+  const std::pair<std::string, Attribute> exclusive{"exclusive", int64_t{1}}, reverse{"reverse", int64_t{1}};
+  return {make("columns", {x, first}),
+          make("negative axis", {x, int32s({}, {-1})}),
+          make("exclusive", {x, ints({1})}, {exclusive}),
+          make("reverse", {x, first}, {reverse}),
+          make("both", {ints({3}, {1, 2, 3}), first}, {exclusive, reverse}),
+          make("empty", {Tensor::zeros(DType::kFloat64, {0, 2}), first}),
+          make("half", {counting(DType::kFloat16, {4}), first})};
+}
+
+}  // namespace
 
 void evaluate_running(EvalContext& context, bool multiplies) {
   const Tensor& x = context.input(0);
@@ -71,6 +85,17 @@ void evaluate_running(EvalContext& context, bool multiplies) {
         run_row(x.as<T>() + at, out.as<T>() + at, count, inner, attributes, multiplies);
       }
   });
+}
+
+OpDef running_op(const char* name, const char* doc) {
+  OpDef def;
+  def.name = name;
+  def.doc = doc;
+  def.min_inputs = def.max_inputs = 2;
+  def.attributes = attribute_specs<RunningAttributes>();
+  def.infer = infer;
+  def.samples = samples;
+  return def;
 }
 
 }  // namespace wootz

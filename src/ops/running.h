@@ -3,6 +3,7 @@
 #pragma once
 #include "ops/evaluate.h"
 #include "ops/infer.h"
+#include "ops/registry.h"
 
 namespace wootz {
 
@@ -15,9 +16,10 @@ struct RunningAttributes {
   }
 };
 
-void infer_running(InferContext& context);
 /// out[i] = total of in[..i] (without in[i] when exclusive), from the far end when reverse; floats accumulate
 /// in double, integers wrap.
 void evaluate_running(EvalContext& context, bool multiplies);
+/// All but the evaluation.
+OpDef running_op(const char* name, const char* doc);
 
 }  // namespace wootz

@@ -24,9 +24,7 @@ void GraphBuilder::add_nodes(std::span<const NodeView> nodes, Scope& scope) {
     const bool was_within = inlined_nodes_ <= kMaxInlinedNodes;
     inlined_nodes_ += static_cast<int64_t>(nodes.size());
     if (inlined_nodes_ > kMaxInlinedNodes) {
-      if (was_within)
-        problem(scope.prefix,
-                "expected at most " + std::to_string(kMaxInlinedNodes) + " nodes from functions, found more");
+      if (was_within) problem(scope.prefix, too_many_inlined());
       return;
     }
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -79,6 +80,10 @@ class GraphBuilder {
 
   // Local functions.
   const FunctionView* find_function(const NodeView& view) const;
+  /// Nodes that calls of a function become, without the graphs that callers hand in; kMaxInlinedNodes + 1 for
+  /// more.
+  int64_t inlined_size(const FunctionView& function, int depth);
+  int64_t inlined_size(std::span<const NodeView> nodes, int64_t from, int depth);
   void inline_function(const FunctionView& function, const NodeView& view, const std::string& where,
                        const std::string& id, Scope& scope);
   void bind_function_outputs(const FunctionView& function, const NodeView& view, const std::string& where,
@@ -96,6 +101,9 @@ class GraphBuilder {
   template <class View>
   Tensor read_tensor_once(const View& view, const Scope& scope);
   Attribute read_attribute_once(const AttributeView& view, const Scope& scope);
+  static std::string too_many_inlined() {
+    return "expected at most " + std::to_string(kMaxInlinedNodes) + " nodes from functions, found more";
+  }
   void problem(const std::string& where, const std::string& what) {
     problems_.add(ErrorKind::kInvalidModel, where, what);
   }
@@ -111,6 +119,7 @@ class GraphBuilder {
   std::map<const FunctionView*, Opsets> function_opsets_;
   std::unordered_map<const void*, Tensor> decoded_;                 // of functions, by view
   std::unordered_map<const AttributeView*, Attribute> attributes_;  // of functions
+  std::unordered_map<const FunctionView*, int64_t> inlined_sizes_;
   int64_t inlined_nodes_ = 0;
   bool misses_opset_ = false;
 };

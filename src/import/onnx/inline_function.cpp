@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of a model's local functions become the nodes of their bodies.
+#include <algorithm>
+
 #include "import/onnx/graph_builder.h"
 
 namespace wootz::onnx {
@@ -18,6 +20,25 @@ const FunctionView* GraphBuilder::find_function(const NodeView& view) const {
   return it == functions_.end() ? nullptr : it->second;
 }
 
+int64_t GraphBuilder::inlined_size(const FunctionView& function, int depth) {
+  // Calls of itself and those too deep count as nothing here: inlining reports them.
+  if (depth > kMaxDepth) return 0;
+  const auto [size, is_new] = inlined_sizes_.try_emplace(&function, 0);
+  if (!is_new) return size->second;
+  return inlined_sizes_[&function] = inlined_size(function.nodes, 0, depth);
+}
+
+int64_t GraphBuilder::inlined_size(std::span<const NodeView> nodes, int64_t from, int depth) {
+  int64_t total = from + static_cast<int64_t>(nodes.size());
+  for (const NodeView& node : nodes) {
+    if (total > kMaxInlinedNodes) return kMaxInlinedNodes + 1;
+    if (const FunctionView* called = find_function(node)) total += inlined_size(*called, depth + 1);
+    for (const AttributeView& attribute : node.attributes)
+      for (const GraphView& graph : attribute.graphs) total = inlined_size(graph.nodes, total, depth);
+  }
+  return std::min(total, kMaxInlinedNodes + 1);
+}
+
 void GraphBuilder::inline_function(const FunctionView& function, const NodeView& view,
                                    const std::string& where, const std::string& id, Scope& scope) {
   const size_t before = problems_.count();
@@ -30,6 +51,8 @@ void GraphBuilder::inline_function(const FunctionView& function, const NodeView&
     problem(where, "expected at most " + std::to_string(function.inputs.size()) + " inputs and " +
                        std::to_string(function.outputs.size()) + " outputs as the function has, found " +
                        std::to_string(view.inputs.size()) + " and " + std::to_string(view.outputs.size()));
+  else if (!scope.call && inlined_nodes_ + inlined_size(function, scope.depth) > kMaxInlinedNodes)
+    problem(where, too_many_inlined());
   if (problems_.count() != before) {
     for (const std::string_view name : view.outputs)
       if (!name.empty()) placeholder(name, scope);

@@ -5,32 +5,14 @@
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
+#include "ops/shape/pixel_blocks.h"
 #include "ops/strided_copy.h"
 
 namespace wootz {
 namespace {
 
-struct DepthToSpaceAttributes {
-  int64_t blocksize = 0;
-  std::string mode = "DCR";
-  template <class V>
-  void reflect(V& v) {
-    v("blocksize", blocksize);
-    v("mode", mode);
-  }
-};
-
-template <class Context>
-DepthToSpaceAttributes checked(const Context& ctx) {
-  auto a = ctx.template attributes_as<DepthToSpaceAttributes>();
-  ctx.check(a.blocksize > 0 && a.blocksize < (1 << 20),
-            "expected blocksize >= 1, found " + std::to_string(a.blocksize));
-  ctx.check(a.mode == "DCR" || a.mode == "CRD", "expected mode DCR or CRD, found " + a.mode);
-  return a;
-}
-
 void infer(InferContext& ctx) {
-  const int64_t b = checked(ctx).blocksize;
+  const int64_t b = checked_pixel_blocks(ctx).blocksize;
   ctx.check_rank(0, 4);
   if (!ctx.has_rank(0)) return ctx.set_output(0, ctx.dtype(0), unknown_shape(ctx, "image", 4));
   const Shape& x = ctx.shape(0);
@@ -43,7 +25,7 @@ void infer(InferContext& ctx) {
 
 void evaluate(EvalContext& ctx) {
   const Tensor& x = ctx.input(0);
-  const auto a = checked(ctx);
+  const auto a = checked_pixel_blocks(ctx);
   const int64_t b = a.blocksize;
   ctx.check(x.rank() == 4 && x.dims()[1] % (b * b) == 0,
             "expected rank 4 and channels divisible by " + std::to_string(b * b));
@@ -51,9 +33,8 @@ void evaluate(EvalContext& ctx) {
   const Dims dims{n, c, h * b, w * b};
   checked_count(dims, "DepthToSpace");
   Tensor& out = ctx.output(0, x.dtype(), dims);
-  const bool depth_first = a.mode == "CRD";
-  copy_permuted(x.dtype(), depth_first ? Dims{n, c, b, b, h, w} : Dims{n, b, b, c, h, w},
-                depth_first ? Dims{0, 1, 4, 2, 5, 3} : Dims{0, 3, 4, 1, 5, 2}, x.data(), out.data());
+  copy_permuted(x.dtype(), a.depth_first() ? Dims{n, c, b, b, h, w} : Dims{n, b, b, c, h, w},
+                a.depth_first() ? Dims{0, 1, 4, 2, 5, 3} : Dims{0, 3, 4, 1, 5, 2}, x.data(), out.data());
 }
 
 std::vector<Sample> samples() {
@@ -73,7 +54,7 @@ void register_op_depth_to_space(OpRegistry& registry) {
   def.name = "DepthToSpace";
   def.doc = "Moves blocks of channels into a blocksize x blocksize larger image.";
   def.min_inputs = def.max_inputs = 1;
-  def.attributes = attribute_specs<DepthToSpaceAttributes>();
+  def.attributes = attribute_specs<PixelBlocks>();
   def.fusion = FusionKind::kMovement;
   def.infer = infer;
   def.evaluate = evaluate;

@@ -5,32 +5,14 @@
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
+#include "ops/shape/pixel_blocks.h"
 #include "ops/strided_copy.h"
 
 namespace wootz {
 namespace {
 
-struct SpaceToDepthAttributes {
-  int64_t blocksize = 0;
-  std::string mode = "DCR";  // since opset 28
-  template <class V>
-  void reflect(V& v) {
-    v("blocksize", blocksize);
-    v("mode", mode);
-  }
-};
-
-template <class Context>
-SpaceToDepthAttributes checked(const Context& ctx) {
-  auto a = ctx.template attributes_as<SpaceToDepthAttributes>();
-  ctx.check(a.blocksize > 0 && a.blocksize < (1 << 20),
-            "expected blocksize >= 1, found " + std::to_string(a.blocksize));
-  ctx.check(a.mode == "DCR" || a.mode == "CRD", "expected mode DCR or CRD, found " + a.mode);
-  return a;
-}
-
 void infer(InferContext& ctx) {
-  const int64_t b = checked(ctx).blocksize;
+  const int64_t b = checked_pixel_blocks(ctx).blocksize;
   ctx.check_rank(0, 4);
   if (!ctx.has_rank(0)) return ctx.set_output(0, ctx.dtype(0), unknown_shape(ctx, "blocks", 4));
   const Shape& x = ctx.shape(0);
@@ -44,7 +26,7 @@ void infer(InferContext& ctx) {
 
 void evaluate(EvalContext& ctx) {
   const Tensor& x = ctx.input(0);
-  const auto a = checked(ctx);
+  const auto a = checked_pixel_blocks(ctx);
   const int64_t b = a.blocksize;
   ctx.check(x.rank() == 4 && x.dims()[2] % b == 0 && x.dims()[3] % b == 0,
             "expected rank 4, and height and width divisible by " + std::to_string(b));
@@ -53,7 +35,7 @@ void evaluate(EvalContext& ctx) {
   checked_count(dims, "SpaceToDepth");
   Tensor& out = ctx.output(0, x.dtype(), dims);
   copy_permuted(x.dtype(), {{n, c, h, b, w, b}},
-                a.mode == "CRD" ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4}, x.data(), out.data());
+                a.depth_first() ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4}, x.data(), out.data());
 }
 
 std::vector<Sample> samples() {
@@ -73,7 +55,7 @@ void register_op_space_to_depth(OpRegistry& registry) {
   def.name = "SpaceToDepth";
   def.doc = "Moves blocksize x blocksize pixels into channels.";
   def.min_inputs = def.max_inputs = 1;
-  def.attributes = attribute_specs<SpaceToDepthAttributes>();
+  def.attributes = attribute_specs<PixelBlocks>();
   def.fusion = FusionKind::kMovement;
   def.infer = infer;
   def.evaluate = evaluate;
