@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// 3x3 convolution, stride 1, padding 1, 64 -> 64 channels, channels-last 16-bit floats, for sm_90a.
+//
+// Im2col fetches every pixel nine times from L2, and with 64 output channels that traffic is the limit. Here a block fetches
+// ROWS image rows and their halo once, in the padded width, and the nine taps are nine shifted views of it: with 64 channels
+// a pixel is exactly one 128-byte swizzle row, so a shift by (r, s) is r * kPitch + s rows. The matrix product is transposed,
+// D[channel, pixel], which makes the wide side the pixels; positions in the padding columns are computed and dropped by the
+// bounds of the output's tensor map. The weights stay in shared memory for the whole kernel.
+
+struct Problem {
+  int tiles, tiles_per_image;
+};
+
+constexpr int kPitch = WIDTH + 2;
+constexpr int kBytesWeights = 9 * 64 * 128;
+constexpr int kBytesLoaded = (ROWS + 2) * kPitch * 128;
+constexpr int kBytesStage = (kBytesLoaded + 256 + 1023) / 1024 * 1024;  // the last tap of the last position reads on
+constexpr int kBytesOut = (BN * 128 + 1023) / 1024 * 1024;
+
+struct Shared {
+  u32 weights, stages, out, full, empty, loaded;
+};
+
+__device__ void produce(const Shared& shared, const TensorMap& map_x, const TensorMap& map_w, const Problem& p) {
+  barrier_expect(shared.loaded, kBytesWeights);
+  for (int tap = 0; tap < 9; ++tap) load_2d(shared.weights + tap * 8192, map_w, shared.loaded, tap * 64, 0);
+  wz::after_previous();  // the weights are constants
+  int stage = 0;
+  u32 parity = 1;
+  for (int t = blockIdx.x; t < p.tiles; t += gridDim.x) {
+    const int image = t / p.tiles_per_image, row = (t - image * p.tiles_per_image) * ROWS;
+    barrier_wait(shared.empty + 8 * stage, parity);
+    barrier_expect(shared.full + 8 * stage, kBytesLoaded);
+    load_4d(shared.stages + stage * kBytesStage, map_x, shared.full + 8 * stage, 0, -1, row - 1, image);
+    if (++stage == 2) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+}
+
+__device__ void consume(const Shared& shared, const TensorMap& map_y, const Tail& tail, const Problem& p, int consumer) {
+  const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+  const u32 pixels = shared.stages + consumer * kBytesStage;
+  const u32 out = shared.out + consumer * kBytesOut;
+  const int channel = warp * 16 + lane / 4;
+  const Columns<1> above = columns_at<1>(channel, tail), below = columns_at<1>(channel + 8, tail);
+  if (consumer == 1) named_arrive(1, 256);  // consumer 0 may start at once
+  barrier_wait(shared.loaded, 0);
+  u32 parity = 0;
+  for (int t = blockIdx.x + consumer * gridDim.x; t < p.tiles; t += 2 * gridDim.x) {
+    const int image = t / p.tiles_per_image, row = (t - image * p.tiles_per_image) * ROWS;
+    named_sync(1 + consumer, 256);
+    barrier_wait(shared.full + 8 * consumer, parity);
+    parity ^= 1;
+    float sum[BN / 2];
+    mma_begin();
+#pragma unroll
+    for (int tap = 0; tap < 9; ++tap) {
+      const u64 w = operand(shared.weights + tap * 8192);
+      // The swizzle follows the absolute address, so a view may start at any row.
+      const u64 x = operand(pixels + (tap / 3 * kPitch + tap % 3) * 128);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) wgmma(sum, w + 2 * k, x + 2 * k, tap + k != 0);
+    }
+    mma_commit();
+    named_arrive(2 - consumer, 256);  // the other consumer may issue
+    mma_wait<0>();
+    if (lane == 0) barrier_arrive_local(shared.empty + 8 * consumer);
+
+    if (thread == 0) stores_read<0>();
+    named_sync(3 + consumer, 128);
+#pragma unroll
+    for (int j = 0; j < BN / 8; ++j) {
+      const float* f = sum + j * 4;
+      const u32 v[2] = {pack<Element>(finish_column(f[0], above), finish_column(f[1], above)),
+                        pack<Element>(finish_column(f[2], below), finish_column(f[3], below))};
+      const int chunk = warp * 2 + lane / 8 % 2;
+      store_fragments_transposed(out + (j * 8 + lane % 8) * 128 + ((chunk ^ lane % 8) << 4), v);
+    }
+    publish_shared();
+    named_sync(3 + consumer, 128);
+    if (thread == 0) store_4d(map_y, out, 0, 0, row, image);
+  }
+  if (thread == 0) stores_done();
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+    conv3x3(const __grid_constant__ TensorMap map_x, const __grid_constant__ TensorMap map_w,
+            const __grid_constant__ TensorMap map_y, const __grid_constant__ Problem p, TAIL_PARAMETERS) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Tail tail = TAIL;
+  Shared shared;
+  shared.weights = (u32)__cvta_generic_to_shared(memory);
+  shared.stages = shared.weights + kBytesWeights;
+  shared.out = shared.stages + 2 * kBytesStage;
+  shared.full = shared.out + 2 * kBytesOut;
+  shared.empty = shared.full + 16;
+  shared.loaded = shared.empty + 16;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 2; ++i) {
+      barrier_init(shared.full + 8 * i, 1);
+      barrier_init(shared.empty + 8 * i, 4);
+    }
+    barrier_init(shared.loaded, 1);
+    barriers_are_initialised();
+  }
+  __syncthreads();
+  wz::start_next();
+  if (threadIdx.x < 128) {
+    give_registers<40>();
+    if (threadIdx.x == 0) produce(shared, map_x, map_w, p);
+  } else {
+    take_registers<232>();
+    wz::after_previous();
+    consume(shared, map_y, tail, p, threadIdx.x / 128 - 1);
+  }
+}

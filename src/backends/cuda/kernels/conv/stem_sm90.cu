@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution of a few channels to at most 64, stride 1 or 2 along a row (the first layer of a network), for sm_90a.
+//
+// stem_prepare.cu writes the input with its padding in units of 16 bytes: one pixel of eight channels where the stride is 1,
+// two of four channels where it is 2. Either way a step of the filter is one unit, and TAPS units (a multiple of 2) cover a
+// row of the filter; surplus taps and channels have weight zero. Shared memory holds plain input rows; the matrix unit reads
+// the overlapping windows from them, because in the layout without swizzle consecutive rows of an operand are 16 bytes apart
+// and the distance between its 8-element columns is free: 16 bytes as well. D[channel, pixel] is computed, ROWS output rows
+// of BN pixels a tile. Weights come packed as [FILTER_H * TAPS / 2 steps of K][2][64 channels][8].
+
+struct Problem {
+  int tiles, tiles_per_image;
+};
+
+constexpr int kStepsRow = TAPS / 2;
+constexpr int kSteps = FILTER_H * kStepsRow;
+constexpr int kBytesRow = UNITS * 16;  // of one padded input row
+constexpr int kRowsIn = (ROWS - 1) * STRIDE_H + FILTER_H;
+constexpr int kBytesImage = PADDED_H * kBytesRow;
+constexpr int kBytesLoaded = kRowsIn * kBytesRow;
+constexpr int kBytesStage = (kBytesLoaded + 127) / 128 * 128;
+constexpr int kBytesWeights = kSteps * 2048;
+constexpr int kBytesOut = ROWS * BN * 128;
+
+struct Shared {
+  u32 out, weights, stages, full, empty, loaded;
+};
+
+// Operand without swizzle: eight rows of 16 bytes are adjacent, the next eight follow; `column` bytes to the next 8 of K.
+__device__ __forceinline__ u64 plain_operand(u32 address, u32 column) {
+  return (u64)((address & 0x3FFFF) >> 4) | (u64)(column >> 4) << 16 | (u64)(128 >> 4) << 32;
+}
+
+__device__ void produce(const Shared& shared, const unsigned char* x, const unsigned char* weights, const Problem& p) {
+  barrier_expect(shared.loaded, kBytesWeights);
+  load_bytes(shared.weights, weights, kBytesWeights, shared.loaded);
+  wz::after_previous();
+  int stage = 0;
+  u32 parity = 1;
+  for (int t = blockIdx.x; t < p.tiles; t += gridDim.x) {
+    const int image = t / p.tiles_per_image, row = (t - image * p.tiles_per_image) * ROWS;
+    barrier_wait(shared.empty + 8 * stage, parity);
+    barrier_expect(shared.full + 8 * stage, kBytesLoaded);
+    load_bytes(shared.stages + stage * kBytesStage, x + (u64)image * kBytesImage + STRIDE_H * row * kBytesRow,
+               kBytesLoaded, shared.full + 8 * stage);
+    if (++stage == STAGES) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+}
+
+__device__ void consume(const Shared& shared, const TensorMap& map_y, const Tail& tail, const Problem& p, int consumer) {
+  const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+  const u32 out = shared.out + consumer * kBytesOut;
+  const int channel = warp * 16 + lane / 4;
+  const Columns<1> above = columns_at<1>(min(channel, N - 1), tail), below = columns_at<1>(min(channel + 8, N - 1), tail);
+  if (consumer == 1) named_arrive(1, 256);  // consumer 0 may start at once
+  barrier_wait(shared.loaded, 0);
+  int stage = consumer;
+  u32 parity = 0;
+  for (int t = blockIdx.x + consumer * gridDim.x; t < p.tiles; t += 2 * gridDim.x) {
+    named_sync(1 + consumer, 256);
+    barrier_wait(shared.full + 8 * stage, parity);
+    float sum[ROWS][BN / 2];
+    mma_begin();
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      const u64 w = plain_operand(shared.weights + step * 2048, 1024);
+#pragma unroll
+      for (int o = 0; o < ROWS; ++o)
+        wgmma(sum[o], w,
+              plain_operand(shared.stages + stage * kBytesStage + (STRIDE_H * o + step / kStepsRow) * kBytesRow +
+                                step % kStepsRow * 32,
+                            16),
+              step != 0);
+    }
+    mma_commit();
+    named_arrive(2 - consumer, 256);  // the other consumer may issue
+    mma_wait<0>();
+    if (lane == 0) barrier_arrive_local(shared.empty + 8 * stage);
+    stage += 2;
+    if (stage >= STAGES) {
+      stage -= STAGES;
+      parity ^= 1;
+    }
+
+    if (thread == 0) stores_read<0>();
+    named_sync(3 + consumer, 128);
+#pragma unroll
+    for (int o = 0; o < ROWS; ++o)
+#pragma unroll
+      for (int j = 0; j < BN / 8; ++j) {
+        const float* f = sum[o] + j * 4;
+        const u32 v[2] = {pack<Element>(finish_column(f[0], above), finish_column(f[1], above)),
+                          pack<Element>(finish_column(f[2], below), finish_column(f[3], below))};
+        const int chunk = warp * 2 + lane / 8 % 2;
+        store_fragments_transposed(out + (o * BN + j * 8 + lane % 8) * 128 + ((chunk ^ lane % 8) << 4), v);
+      }
+    publish_shared();
+    named_sync(3 + consumer, 128);
+    const int image = t / p.tiles_per_image, row = (t - image * p.tiles_per_image) * ROWS;
+    if (thread == 0)
+      for (int o = 0; o < ROWS; ++o) store_4d(map_y, out + o * BN * 128, 0, 0, row + o, image);
+  }
+  if (thread == 0) stores_done();
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+    stem(const unsigned char* __restrict__ x, const unsigned char* __restrict__ weights,
+         const __grid_constant__ TensorMap map_y, const __grid_constant__ Problem p, TAIL_PARAMETERS) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Tail tail = TAIL;
+  Shared shared;
+  shared.out = (u32)__cvta_generic_to_shared(memory);
+  shared.weights = shared.out + 2 * kBytesOut;
+  shared.stages = shared.weights + kBytesWeights;
+  shared.full = shared.stages + STAGES * kBytesStage;
+  shared.empty = shared.full + 8 * STAGES;
+  shared.loaded = shared.empty + 8 * STAGES;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < STAGES; ++i) {
+      barrier_init(shared.full + 8 * i, 1);
+      barrier_init(shared.empty + 8 * i, 4);
+    }
+    barrier_init(shared.loaded, 1);
+    barriers_are_initialised();
+  }
+  __syncthreads();
+  wz::start_next();
+  if (threadIdx.x < 128) {
+    give_registers<40>();
+    if (threadIdx.x == 0) produce(shared, x, weights, p);
+  } else {
+    take_registers<232>();
+    wz::after_previous();
+    consume(shared, map_y, tail, p, threadIdx.x / 128 - 1);
+  }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// First layers of networks on Hopper: a few channels, any layout, to at most 64. stem_prepare.cu, then stem_sm90.cu.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cuda/cuda_tactics.h"
+#include "backends/cuda/kernels/conv/image_maps.h"
+#include "backends/cuda/kernels/gemm/gather_problem.h"
+#include "backends/cuda/kernels/gemm/hopper_operands.h"
+#include "base/error.h"
+
+namespace wootz {
+namespace {
+
+constexpr int64_t kFeatures = 64, kRowBytes = 128, kUnitBytes = 16;
+
+/// How an image is laid out for the kernel, in units of 16 bytes.
+struct StemPlan {
+  int64_t pixels, channels;         // of a unit
+  int64_t taps;                     // units that cover a row of the filter, even
+  int64_t rows, bn, tiles_per_image;  // output rows a tile, their pixels as the matrix unit counts them
+  int64_t units, padded_h;          // of an image's row; rows of an image
+  int64_t stages;
+  size_t shared_bytes;
+
+  int64_t row_bytes() const { return units * kUnitBytes; }
+  int64_t steps(const ConvolutionShape& g) const { return g.kernel_h * taps / 2; }
+  int64_t stage_bytes(const ConvolutionShape& g) const {
+    return (((rows - 1) * g.stride_h + g.kernel_h) * row_bytes() + 127) / 128 * 128;
+  }
+};
+
+std::optional<StemPlan> plan_stem(const ConvolutionShape& g, size_t shared_bytes, int64_t rows) {
+  StemPlan p{};
+  p.pixels = g.stride_w, p.channels = 8 / p.pixels;
+  p.taps = ((g.kernel_w + p.pixels - 1) / p.pixels + 1) / 2 * 2;
+  p.rows = rows;
+  p.bn = (g.out_w + 7) / 8 * 8;
+  if (p.bn > 256 || rows * p.bn > 352) return std::nullopt;  // registers for the sums
+  p.tiles_per_image = (g.out_h + rows - 1) / rows;
+  p.units = p.bn + p.taps - 1;
+  p.padded_h = (p.tiles_per_image * rows - 1) * g.stride_h + g.kernel_h;
+  const int64_t fixed = 2 * rows * p.bn * kRowBytes + p.steps(g) * 2048 + 64;
+  const int64_t stage = p.stage_bytes(g) + 16;
+  p.stages = std::min<int64_t>((static_cast<int64_t>(shared_bytes) - fixed) / stage, 6) / 2 * 2;
+  if (p.stages < 2) return std::nullopt;
+  p.shared_bytes = static_cast<size_t>(fixed + p.stages * stage);
+  return p;
+}
+
+class StemSm90 final : public Tactic {
+ public:
+  explicit StemSm90(const CudaTarget& target) : target_(target) {}
+  std::string_view id() const override { return "cuda.conv.stem_sm90"; }
+
+  std::optional<std::string> refusal(const Problem& problem) const override {
+    if (!target_.arch.has_wgmma()) return "wgmma is there on sm_90a only";
+    Contraction c;
+    if (auto why = Contraction::read(problem, c)) return why;
+    if (!c.is_convolution) return "not a convolution";
+    if (c.element != DType::kFloat16 && c.element != DType::kBFloat16)
+      return "elements of type " + std::string(dtype_name(c.element)) + ", expected 16-bit floats";
+    const ConvolutionShape& g = c.conv;
+    if (auto why = Gather::refusal(problem, c)) return why;
+    if (g.groups != 1 || g.dilation_h != 1 || g.dilation_w != 1) return "groups or dilation";
+    if (g.stride_w != 1 && g.stride_w != 2) return "a stride other than 1 or 2 along a row";
+    if (g.channels > 8 / g.stride_w) return "more than " + std::to_string(8 / g.stride_w) + " channels";
+    if (c.n > kFeatures || g.out_w < 8) return "more than 64 output channels, or rows of less than 8 pixels";
+    if (auto why = TailSource::column_refusal(c)) return why;
+    if (auto why = result_image_refusal(problem, c)) return why;
+    if (g.kernel_h > 16 || g.kernel_w > 16) return "a filter of more than 16 taps a side";
+    if (!plan_stem(g, target_.shared_bytes_per_block, 1)) return "rows of " + std::to_string(g.in_w) + " pixels do not fit";
+    return std::nullopt;
+  }
+
+  std::vector<TacticConfig> configs(const Problem& problem) const override {
+    Contraction c;
+    Contraction::read(problem, c);
+    std::vector<TacticConfig> list;
+    for (int64_t rows : {2, 1})
+      if (rows <= c.conv.out_h && plan_stem(c.conv, target_.shared_bytes_per_block, rows))
+        list.push_back({{{"rows", rows}}});
+    const bool few_tiles = c.conv.batch * c.conv.out_h < 2 * target_.multiprocessors;
+    if (few_tiles) std::reverse(list.begin(), list.end());
+    return list;
+  }
+
+  /// [steps of K][2][64 features][8], K = rows of the filter x taps x channels of a unit.
+  Packed pack(const Problem& problem, const TacticConfig& config) const override {
+    Contraction c;
+    Contraction::read(problem, c);
+    const ConvolutionShape& g = c.conv;
+    const StemPlan p = *plan_stem(g, target_.shared_bytes_per_block, config.get("rows"));
+    const Tensor& w = *problem.inputs[static_cast<size_t>(c.b_input)].constant;
+    Tensor packed = Tensor::zeros(c.element, {p.steps(g), 2, kFeatures, 8});
+    const auto* from = w.as<uint16_t>();
+    auto* to = packed.as<uint16_t>();
+    for (int64_t n = 0; n < c.n; ++n)
+      for (int64_t ch = 0; ch < g.channels; ++ch)
+        for (int64_t r = 0; r < g.kernel_h; ++r)
+          for (int64_t s = 0; s < g.kernel_w; ++s) {
+            const int64_t unit = r * p.taps + s / p.pixels, inner = s % p.pixels * p.channels + ch;
+            to[(unit * kFeatures + n) * 8 + inner] = from[((n * g.channels + ch) * g.kernel_h + r) * g.kernel_w + s];
+          }
+    return {packed};
+  }
+
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
+                                      const Packed& packed) const override {
+    Contraction c;
+    if (auto why = Contraction::read(problem, c)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    const StemPlan p = *plan_stem(c.conv, target_.shared_bytes_per_block, config.get("rows"));
+    auto kernel = std::make_unique<CudaKernel>(target_, problem);
+    add_prepare(*kernel, c, p);
+    add_stem(*kernel, problem, c, p, packed);
+    return kernel;
+  }
+
+ private:
+  static void define(std::string& text, const char* name, int64_t value) {
+    text += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
+  }
+
+  void add_prepare(CudaKernel& kernel, const Contraction& c, const StemPlan& p) const {
+    const ConvolutionShape& g = c.conv;
+    std::string text;
+    define(text, "UNITS", p.units), define(text, "PADDED_H", p.padded_h), define(text, "PIXELS", p.pixels);
+    define(text, "CHANNELS", g.channels), define(text, "PAD_TOP", g.pad_top), define(text, "PAD_LEFT", g.pad_left);
+    struct {
+      int units, height, width;
+      int64_t x_n, x_c, x_h, x_w;
+    } image{static_cast<int>(g.batch * p.padded_h * p.units), static_cast<int>(g.in_h), static_cast<int>(g.in_w),
+            g.x_n, g.x_c, g.x_h, g.x_w};
+    CudaGeometry geometry;
+    geometry.grid.x = static_cast<unsigned>((image.units + 255) / 256);
+    geometry.block.x = 256;
+    geometry.early_start = true;
+    kernel.set_workspace(static_cast<size_t>(image.units) * kUnitBytes);
+    kernel.add(make_cuda_source("conv/stem_prepare.cu", text), "stem_prepare", geometry)
+        .input(static_cast<size_t>(c.a_input))
+        .workspace()
+        .value(image);
+  }
+
+  void add_stem(CudaKernel& kernel, const Problem& problem, const Contraction& c, const StemPlan& p,
+                const Packed& packed) const {
+    const ConvolutionShape& g = c.conv;
+    const TailSource tail(c, {});
+    std::string text = tail.text();
+    define(text, "CLUSTER", 1), define(text, "TAPS", p.taps), define(text, "FILTER_H", g.kernel_h);
+    define(text, "STRIDE_H", g.stride_h), define(text, "UNITS", p.units), define(text, "PADDED_H", p.padded_h);
+    define(text, "ROWS", p.rows), define(text, "BN", p.bn), define(text, "STAGES", p.stages);
+    text += "#include \"gemm/sm90.cuh\"\n" + wgmma_source(p.bn, c.element);
+    struct {
+      int tiles, tiles_per_image;
+    } parameters{static_cast<int>(g.batch * p.tiles_per_image), static_cast<int>(p.tiles_per_image)};
+    CudaGeometry geometry;
+    geometry.grid.x = static_cast<unsigned>(std::min(parameters.tiles, target_.multiprocessors));
+    geometry.block.x = 384;
+    geometry.shared_bytes = p.shared_bytes;
+    geometry.early_start = true;
+    CudaLaunch& launch = kernel.add(make_cuda_source("conv/stem_sm90.cu", text), "stem", geometry);
+    launch.workspace().constant(packed.at(0));
+    launch.map_output(0, result_image_map(problem, c, 1, std::min(p.bn, g.out_w), kFeatures));
+    tail.add_parameters(launch.value(parameters));
+  }
+
+  CudaTarget target_;
+};
+
+}  // namespace
+
+void register_cuda_stem_sm90_tactic(CudaTactics& tactics) {
+  tactics.add(std::make_unique<StemSm90>(tactics.target()), CudaTactics::kSpecial);
+}
+
+}  // namespace wootz

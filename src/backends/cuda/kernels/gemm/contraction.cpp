@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/kernels/gemm/contraction.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/nn/conv.h"
+
+namespace wootz {
+namespace {
+
+std::string label(int input) { return "tail operand (region input " + std::to_string(input) + ")"; }
+
+/// Puts `alpha * x + beta * C` in front of a tail of x. `c_input` is -1 without C.
+void prepend(ContractionView& view, float alpha, int c_input, DType c_dtype, float beta) {
+  ScalarProgram& p = view.tail.program;
+  const int operands = static_cast<int>(p.operands.size());
+  std::vector<ScalarInstruction> prefix;
+  int extra = 0;
+  const auto operand = [&](int input, DType dtype) {
+    p.operands.push_back(dtype);
+    view.tail_inputs.push_back(input);
+    return operands + extra++;
+  };
+  const auto immediate = [&](float value) {
+    const int r = operand(-1, DType::kFloat32);
+    p.immediates.emplace_back(r, value);
+    return r;
+  };
+  const int scale = alpha != 1 ? immediate(alpha) : -1;
+  const int c = c_input >= 0 ? operand(c_input, c_dtype) : -1;
+  const int c_scale = c >= 0 && beta != 1 ? immediate(beta) : -1;
+  const auto push = [&](ScalarOp op, int a, int b) {
+    prefix.push_back({op, DType::kFloat32, a, b});
+    return operands + extra + static_cast<int>(prefix.size()) - 1;
+  };
+  int x = 0;
+  if (scale >= 0) x = push(ScalarOp::kMul, x, scale);
+  if (c >= 0) x = push(ScalarOp::kAdd, x, c_scale >= 0 ? push(ScalarOp::kMul, c, c_scale) : c);
+  const int shift = extra + static_cast<int>(prefix.size());
+  const auto moved = [&](int r) { return r == 0 ? x : r < operands ? r : r + shift; };
+  for (ScalarInstruction& in : p.instructions) in.a = moved(in.a), in.b = moved(in.b), in.c = moved(in.c);
+  for (int& r : p.results) r = moved(r);
+  p.instructions.insert(p.instructions.begin(), prefix.begin(), prefix.end());
+}
+
+const TensorDesc& input_of(const Problem& problem, int i) { return problem.inputs[static_cast<size_t>(i)]; }
+
+/// The elements between rows when all dims are walked in order; nothing where rows are not evenly spaced.
+std::optional<int64_t> even_pitch(const Dims& dims, const Dims& strides) {
+  std::optional<int64_t> pitch;
+  int64_t rows = 1;
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (dims[d] == 1) continue;
+    if (!pitch)
+      pitch = strides[d];
+    else if (strides[d] != *pitch * rows)
+      return std::nullopt;
+    rows *= dims[d];
+  }
+  return pitch.value_or(0);
+}
+
+struct Reader {
+  const Problem& problem;
+  Contraction& c;
+  ContractionView view;
+  Dims main_dims;
+  size_t column_axis = 0;
+
+  std::optional<std::string> read_conv() {
+    const Node& node = *view.main;
+    const TensorDesc &x = input_of(problem, c.a_input), &w = input_of(problem, c.b_input);
+    if (x.dims.size() < 3 || x.dims.size() > 4) return "rank " + std::to_string(x.dims.size()) + ", expected 3 or 4";
+    const auto attributes = read_attributes<ConvAttributes>(node.attributes);
+    const Window window = conv_window(attributes, x.dims, w.dims);
+    const size_t last = window.rank() - 1;
+    ConvolutionShape& g = c.conv;
+    c.is_convolution = true;
+    g.batch = x.dims[0], g.channels = x.dims[1], g.groups = attributes.group;
+    g.in_w = x.dims.back(), g.kernel_w = window.kernel[last], g.out_w = window.output[last];
+    g.stride_w = window.strides[last], g.dilation_w = window.dilations[last];
+    g.pad_left = window.pads_begin[last], g.pad_right = window.pads_end[last];
+    g.x_n = x.strides[0], g.x_c = x.dims[1] == 1 ? 1 : x.strides[1], g.x_w = x.strides.back();
+    main_dims = {g.batch, w.dims[0]};
+    if (last > 0) {
+      g.in_h = x.dims[2], g.kernel_h = window.kernel[0], g.out_h = window.output[0];
+      g.stride_h = window.strides[0], g.dilation_h = window.dilations[0];
+      g.pad_top = window.pads_begin[0], g.pad_bottom = window.pads_end[0];
+      g.x_h = x.strides[2];
+      main_dims.push_back(g.out_h);
+    } else {
+      g.x_h = g.in_w * g.x_w;
+    }
+    main_dims.push_back(g.out_w);
+    column_axis = 1;
+    c.n = w.dims[0];
+    c.k = g.group_channels() * g.taps();
+    if (const Value* bias = node.input(2)) {
+      const int input = body_input_index(problem.body(), bias);
+      prepend(view, 1, input, input_of(problem, input).dtype, 1);
+      bias_input_ = input;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> read_matmul() {
+    const TensorDesc &a = input_of(problem, c.a_input), &b = input_of(problem, c.b_input);
+    const size_t ra = a.dims.size(), rb = b.dims.size();
+    if (ra < 2 || rb < 2) return "an operand of rank " + std::to_string(std::min(ra, rb)) + ", expected at least 2";
+    ProductShape& g = c.product;
+    g.m = a.dims[ra - 2], c.k = a.dims[ra - 1], c.n = b.dims[rb - 1];
+    g.a_row = a.strides[ra - 2], g.a_k = a.strides[ra - 1];
+    g.b_k = b.strides[rb - 2], g.b_n = b.strides[rb - 1];
+    const size_t rank = std::max(ra, rb);
+    for (size_t d = 0; d + 2 < rank; ++d) {
+      const auto side = [&](const TensorDesc& t, Dims& strides) -> int64_t {
+        const size_t lead = rank - t.dims.size();
+        const int64_t dim = d < lead ? 1 : t.dims[d - lead];
+        strides.push_back(dim == 1 ? 0 : t.strides[d - lead]);
+        return dim;
+      };
+      const int64_t da = side(a, g.a_batch), db = side(b, g.b_batch);
+      g.batch.push_back(da == 1 ? db : da);
+    }
+    main_dims = g.batch;
+    main_dims.push_back(g.m);
+    main_dims.push_back(c.n);
+    flatten();
+    return std::nullopt;
+  }
+
+  std::optional<std::string> read_gemm() {
+    const Node& node = *view.main;
+    const bool trans_a = node.attributes.get<int64_t>("transA", 0) != 0,
+               trans_b = node.attributes.get<int64_t>("transB", 0) != 0;
+    const TensorDesc &a = input_of(problem, c.a_input), &b = input_of(problem, c.b_input);
+    ProductShape& g = c.product;
+    g.m = a.dims[trans_a ? 1 : 0], c.k = a.dims[trans_a ? 0 : 1], c.n = b.dims[trans_b ? 0 : 1];
+    g.a_row = a.strides[trans_a ? 1 : 0], g.a_k = a.strides[trans_a ? 0 : 1];
+    g.b_k = b.strides[trans_b ? 1 : 0], g.b_n = b.strides[trans_b ? 0 : 1];
+    const float alpha = node.attributes.get<float>("alpha", 1.0f), beta = node.attributes.get<float>("beta", 1.0f);
+    main_dims = {g.m, c.n};
+    int c_input = -1;
+    if (const Value* value = node.input(2); value && beta != 0) c_input = body_input_index(problem.body(), value);
+    const DType c_dtype = c_input >= 0 ? input_of(problem, c_input).dtype : DType::kUndefined;
+    prepend(view, alpha, c_input, c_dtype, beta);
+    return std::nullopt;
+  }
+
+  /// A batch whose B is not batched becomes rows of A where those stay evenly spaced.
+  void flatten() {
+    ProductShape& g = c.product;
+    if (std::any_of(g.b_batch.begin(), g.b_batch.end(), [](int64_t s) { return s != 0; })) return;
+    Dims dims = g.batch, strides = g.a_batch;
+    dims.push_back(g.m);
+    strides.push_back(g.a_row);
+    for (size_t d = 0; d + 1 < dims.size(); ++d)
+      if (dims[d] != 1 && strides[d] == 0) return;  // A is broadcast
+    const auto pitch = even_pitch(dims, strides);
+    if (!pitch) return;
+    g.a_row = *pitch;
+    g.m = element_count(dims);
+    g.batch.clear(), g.a_batch.clear(), g.b_batch.clear();
+  }
+
+  std::optional<std::string> add_operand(size_t i) {
+    TailOperand operand;
+    operand.input = view.tail_inputs[i];
+    operand.dtype = view.tail.program.operands[i];
+    operand.row_strides.assign(c.row_dims.size(), 0);
+    if (operand.input >= 0) {
+      const TensorDesc& desc = input_of(problem, operand.input);
+      operand.dtype = desc.dtype;
+      operand.constant = desc.constant;
+      // The bias of a convolution is a vector over columns, whatever their axis.
+      const bool is_bias = operand.input == bias_input_ && desc.dims.size() == 1;
+      const Dims dims = is_bias ? Dims{desc.dims[0]} : desc.dims;
+      const size_t lead = is_bias ? column_axis : main_dims.size() - std::min(main_dims.size(), dims.size());
+      if (!is_bias && dims.size() > main_dims.size()) return label(operand.input) + " has a higher rank than the result";
+      for (size_t d = 0, row = 0; d < main_dims.size(); ++d) {
+        const bool has = d >= lead && d - lead < dims.size() && dims[d - lead] != 1;
+        if (has && dims[d - lead] != main_dims[d]) return label(operand.input) + " enlarges the result";
+        const int64_t stride = has ? desc.strides[d - lead] : 0;
+        if (d == column_axis)
+          operand.column_stride = stride;
+        else
+          operand.row_strides[row++] = stride;
+      }
+    }
+    c.operands.push_back(std::move(operand));
+    return std::nullopt;
+  }
+
+  void read_result_matrices() {
+    ProductShape& g = c.product;
+    if (c.is_convolution || g.batch.empty()) return;
+    g.y_batch.assign(c.y_rows.begin(), c.y_rows.end() - 1);
+    g.y_row = c.y_rows.back();
+  }
+
+  /// Adjacent row dimensions become one where the result and every operand step through them evenly.
+  void merge_rows() {
+    std::vector<Dims*> all = {&c.y_rows};
+    for (TailOperand& o : c.operands) all.push_back(&o.row_strides);
+    for (size_t d = c.row_dims.size(); d-- > 1;) {
+      const bool even = std::all_of(all.begin(), all.end(), [&](const Dims* s) {
+        return (*s)[d - 1] == (*s)[d] * c.row_dims[d];
+      });
+      if (!even && c.row_dims[d] != 1 && c.row_dims[d - 1] != 1) continue;
+      for (Dims* s : all) {
+        if (c.row_dims[d] == 1) (*s)[d] = (*s)[d - 1];
+        s->erase(s->begin() + static_cast<ptrdiff_t>(d - 1));
+      }
+      c.row_dims[d] *= c.row_dims[d - 1];
+      c.row_dims.erase(c.row_dims.begin() + static_cast<ptrdiff_t>(d - 1));
+    }
+  }
+
+  std::optional<std::string> finish() {
+    const TensorDesc& y = problem.outputs[0];
+    if (y.dims != main_dims) return "the tail enlarges the result";
+    if (element_count(main_dims) == 0 || c.k == 0) return "an empty result";
+    for (size_t d = 0; d < main_dims.size(); ++d) {
+      if (d == column_axis) continue;
+      c.row_dims.push_back(main_dims[d]);
+      c.y_rows.push_back(y.strides[d]);
+    }
+    c.y_column = c.n == 1 ? 1 : y.strides[column_axis];
+    for (size_t i = 0; i < view.tail.program.operands.size(); ++i)
+      if (auto why = add_operand(i)) return why;
+    read_result_matrices();
+    if (c.row_dims.empty()) c.row_dims = {1}, c.y_rows = {0};
+    for (TailOperand& o : c.operands) o.row_strides.resize(c.row_dims.size(), 0);
+    merge_rows();
+    c.tail = std::move(view.tail.program);
+    c.tail.operands[0] = DType::kFloat32;  // the sum, unrounded
+    return std::nullopt;
+  }
+
+  int bias_input_ = -1;
+};
+
+}  // namespace
+
+bool TailOperand::is_per_column() const {
+  return std::all_of(row_strides.begin(), row_strides.end(), [](int64_t s) { return s == 0; });
+}
+
+bool ConvolutionShape::is_pointwise() const {
+  return groups == 1 && taps() == 1 && stride_h == 1 && stride_w == 1 && pad_top == 0 && pad_left == 0 &&
+         in_h == out_h && in_w == out_w;
+}
+
+std::optional<std::string> Contraction::read(const Problem& problem, Contraction& c) {
+  auto view = view_contraction(problem.body(), {"MatMul", "Gemm", "Conv"});
+  if (!view) return "not a matrix product or convolution with a pointwise tail";
+  const Node& node = *view->main;
+  c.a_input = body_input_index(problem.body(), node.input(0));
+  c.b_input = body_input_index(problem.body(), node.input(1));
+  c.element = input_of(problem, c.a_input).dtype;
+  c.result = problem.outputs[0].dtype;
+  if (input_of(problem, c.b_input).dtype != c.element) return "operands of two element types";
+  Reader reader{problem, c, std::move(*view), {}, 0};
+  const std::string_view op = node.op;
+  auto why = op == "Conv" ? reader.read_conv() : op == "Gemm" ? reader.read_gemm() : reader.read_matmul();
+  if (why) return why;
+  if (op != "Conv") reader.column_axis = reader.main_dims.size() - 1;
+  return reader.finish();
+}
+
+std::optional<int64_t> Contraction::a_pitch() const {
+  if (!is_convolution) {
+    if (matrices() != 1 || (k != 1 && product.a_k != 1)) return std::nullopt;
+    return product.m == 1 ? k : product.a_row;
+  }
+  if (!conv.is_pointwise() || (conv.channels != 1 && conv.x_c != 1)) return std::nullopt;
+  const auto pitch = even_pitch({conv.batch, conv.in_h, conv.in_w}, {conv.x_n, conv.x_h, conv.x_w});
+  if (pitch && conv.batch * conv.in_h * conv.in_w == 1) return k;
+  return pitch;
+}
+
+std::optional<int64_t> Contraction::y_pitch() const {
+  if (n != 1 && y_column != 1) return std::nullopt;
+  const auto pitch = even_pitch(row_dims, y_rows);
+  return pitch && rows() == 1 ? n : pitch;
+}
+
+Tensor pack_columns(const Problem& problem, const Contraction& c, int64_t channel_multiple) {
+  const TensorDesc& b = input_of(problem, c.b_input);
+  int64_t channels = c.k, taps = 1, column = c.product.b_n, channel = c.product.b_k;
+  if (c.is_convolution) {
+    channels = c.conv.group_channels(), taps = c.conv.taps();
+    column = channels * taps, channel = taps;
+  }
+  const int64_t padded = (channels + channel_multiple - 1) / channel_multiple * channel_multiple;
+  Tensor packed = Tensor::zeros(c.element, {c.n, taps, padded});
+  const size_t bytes = dtype_size(c.element);
+  const auto* from = static_cast<const char*>(b.constant->data());
+  char* to = packed.as<char>();
+  for (int64_t n = 0; n < c.n; ++n)
+    for (int64_t t = 0; t < taps; ++t)
+      for (int64_t i = 0; i < channels; ++i)
+        std::memcpy(to + static_cast<size_t>((n * taps + t) * padded + i) * bytes,
+                    from + static_cast<size_t>(n * column + i * channel + t) * bytes, bytes);
+  return packed;
+}
+
+}  // namespace wootz

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// GEMM and implicit-GEMM convolution for sm_90a: D[row, column] = finish(A[row, k] * B[column, k]).
+//
+// Persistent and warp-specialised: one producer thread keeps a ring of stages filled by bulk tensor copies, two or three
+// consumer warpgroups multiply; they share a tile (cooperative) or alternate tiles (ping-pong). A is a matrix, a batch of
+// matrices, or an image read as columns of filter positions. The constants in CAPITALS, wgmma() for n = BN and the tail
+// (finish, Tail, Row) come from the host.
+
+// What may change between launches of one compiled kernel.
+struct Problem {
+  int m_tiles;             // of one matrix, in units of one cluster's rows
+  int rows;                // of one matrix
+  int rows_out, cols_out;  // convolution: output height and width
+  int batch, batch_inner;  // batched: matrices, and the extent of the faster batch dimension
+  int a_outer, a_inner, b_outer, b_inner;  // batched: 0 where an operand is the same along that dimension
+};
+
+constexpr int kTileRows = 64 * M_BLOCKS * (PINGPONG ? 1 : CONSUMERS);
+constexpr int kRowBytes = 128;  // one row of 64 halves = the span of the 128-byte swizzle
+constexpr int kBytesA = kTileRows * kRowBytes;
+constexpr int kBytesB = BN * kRowBytes;
+constexpr int kBytesStage = kBytesA + (B_RESIDENT ? 0 : kBytesB);
+constexpr int kPanels = BN / 64;
+constexpr int kBytesPanel = 64 * kRowBytes;
+constexpr int kConsumersPerStage = PINGPONG ? 1 : CONSUMERS;
+constexpr int kClusterM = CLUSTER_ALONG_N ? 1 : CLUSTER;
+constexpr int kClusterN = CLUSTER_ALONG_N ? CLUSTER : 1;
+constexpr int kTilesN = (N + BN * kClusterN - 1) / (BN * kClusterN);
+constexpr int kBlocksK = (K + 63) / 64;
+// B_RESIDENT: a block keeps one column of tiles and loads its part of B once (for small K and several columns).
+constexpr int kShareOut = B_RESIDENT ? kTilesN : CLUSTER;  // blocks that work on one row of tiles, or on one tile
+static_assert(!B_RESIDENT || CLUSTER == 1);
+
+struct Tile {
+  int row, col;  // of this block's part of the cluster's tile
+  int matrix;
+};
+
+// Bands of GROUP_M tile rows, rows fastest inside a band: the tiles that run at one time then share few rows of A and few of
+// B, and both stay in L2.
+__device__ __forceinline__ Tile tile_at(int index, const Problem& p, u32 rank) {
+  int matrix = 0;
+  if constexpr (BATCHED) {
+    const int tiles = p.m_tiles * kTilesN;
+    matrix = index / tiles;
+    index -= matrix * tiles;
+  }
+  if constexpr (B_RESIDENT) return {index * kTileRows, int(blockIdx.x) % kTilesN * BN, matrix};
+  const int band = index / (GROUP_M * kTilesN);
+  const int inside = index - band * GROUP_M * kTilesN;
+  const int first = band * GROUP_M;
+  const int rows = min(GROUP_M, p.m_tiles - first);
+  const int m = first + inside % rows;
+  const int n = inside / rows;
+  const int rank_m = CLUSTER_ALONG_N ? 0 : rank;
+  const int rank_n = CLUSTER_ALONG_N ? rank : 0;
+  return {(m * kClusterM + rank_m) * kTileRows, (n * kClusterN + rank_n) * BN, matrix};
+}
+
+__device__ __forceinline__ int tile_count(const Problem& p) {
+  return p.m_tiles * (B_RESIDENT ? 1 : kTilesN) * (BATCHED ? p.batch : 1);
+}
+
+struct Shared {
+  u32 stages, panels, resident, full, empty, residual, loaded;
+  __device__ u32 a(int stage) const { return stages + stage * kBytesStage; }
+  __device__ u32 b(int stage, int k) const {
+    return B_RESIDENT ? resident + k * kBytesB : stages + stage * kBytesStage + kBytesA;
+  }
+};
+
+struct Cursor {  // position in the ring of stages
+  int stage = 0;
+  u32 parity = 0;
+  __device__ __forceinline__ void next() {
+    if (++stage == STAGES) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  __device__ __forceinline__ void skip(int count) {
+    const int to = stage + count;
+    parity ^= (to / STAGES) & 1;
+    stage = to % STAGES;
+  }
+};
+
+#if CONVOLUTION
+__device__ __forceinline__ Pixel pixel_at(int row, const Problem& p) {
+  const int image = row / (p.rows_out * p.cols_out);
+  const int inside = row - image * p.rows_out * p.cols_out;
+  const int h = inside / p.cols_out;
+  const int w = inside - h * p.cols_out;
+  return {w * STRIDE_W - PAD_LEFT, h * STRIDE_H - PAD_TOP, image};
+}
+#endif
+
+constexpr bool kShareA = CLUSTER > 1 && CLUSTER_ALONG_N;
+constexpr bool kShareB = CLUSTER > 1 && !CLUSTER_ALONG_N;
+constexpr int kPartA = kTileRows / (kShareA ? CLUSTER : 1);  // rows this block fetches; the others come from peers
+constexpr int kPartB = BN / (kShareB ? CLUSTER : 1);
+
+__device__ __forceinline__ void load_b(const Shared& shared, const TensorMap& map, u32 bar, int stage, int k, int part,
+                                       const Tile& tile, const Problem& p) {
+  const u32 to = shared.b(stage, k) + part * kRowBytes;
+  if constexpr (BATCHED)
+    load_4d(to, map, bar, k * 64, tile.col, tile.matrix % p.batch_inner * p.b_inner,
+            tile.matrix / p.batch_inner * p.b_outer);
+  else if constexpr (kShareB)
+    load_2d_all(to, map, bar, k * 64, tile.col + part);
+  else
+    load_2d(to, map, bar, k * 64, tile.col);
+}
+
+__device__ void produce(const Shared& shared, const TensorMap& map_a, const TensorMap& map_b, const Problem& p) {
+  const u32 rank = cluster_rank();
+  const int tiles = tile_count(p), step = gridDim.x / kShareOut;
+  const int part_a = kShareA ? rank * kPartA : 0;
+  const int part_b = kShareB ? rank * kPartB : 0;
+  // Constant weights do not depend on the previous kernel: the first stages' part of B is under way before it has ended.
+  constexpr bool kEarlyB = B_CONSTANT && !B_RESIDENT;
+  int early = 0;
+  if constexpr (B_RESIDENT) {
+    if (!B_CONSTANT) previous_kernel_done();
+    barrier_expect(shared.loaded, kBlocksK * kBytesB);
+    for (int k = 0; k < kBlocksK; ++k)
+      load_2d(shared.resident + k * kBytesB, map_b, shared.loaded, k * 64, tile_at(0, p, rank).col);
+  }
+  int t = blockIdx.x / kShareOut;
+  if constexpr (kEarlyB) {
+    early = t < tiles ? min(STAGES, kBlocksK) : 0;
+    const Tile tile = tile_at(t, p, rank);
+    for (int k = 0; k < early; ++k) {
+      barrier_expect(shared.full + 8 * k, kBytesStage);
+      load_b(shared, map_b, shared.full + 8 * k, k, k, part_b, tile, p);
+    }
+  }
+  previous_kernel_done();
+  Cursor at;
+  for (; t < tiles; t += step) {
+    const Tile tile = tile_at(t, p, rank);
+#if CONVOLUTION
+    const Pixel pixel = pixel_at(tile.row + part_a, p);
+    int c = 0, r = 0, s = 0;
+#endif
+    for (int k = 0; k < kBlocksK; ++k) {
+      const u32 bar = shared.full + 8 * at.stage;
+      const bool has_b = kEarlyB && early > 0;
+      if (!has_b) {
+        barrier_wait(shared.empty + 8 * at.stage, at.parity ^ 1);
+        barrier_expect(bar, kBytesStage);
+      }
+      const u32 to_a = shared.a(at.stage) + part_a * kRowBytes;
+#if CONVOLUTION
+      if constexpr (kShareA)
+        load_im2col_all(to_a, map_a, bar, c, pixel, s * DILATION_W, r * DILATION_H);
+      else
+        load_im2col(to_a, map_a, bar, c, pixel, s * DILATION_W, r * DILATION_H);
+      c += 64;
+      if (c >= CHANNELS) {
+        c = 0;
+        if (++s == FILTER_W) {
+          s = 0;
+          ++r;
+        }
+      }
+#else
+      if constexpr (BATCHED)
+        load_4d(to_a, map_a, bar, k * 64, tile.row, tile.matrix % p.batch_inner * p.a_inner,
+                tile.matrix / p.batch_inner * p.a_outer);
+      else if constexpr (kShareA)
+        load_2d_all(to_a, map_a, bar, k * 64, tile.row + part_a);
+      else
+        load_2d(to_a, map_a, bar, k * 64, tile.row);
+#endif
+      if (has_b)
+        --early;
+      else if constexpr (!B_RESIDENT)
+        load_b(shared, map_b, bar, at.stage, k, part_b, tile, p);
+      at.next();
+    }
+  }
+}
+
+__device__ __forceinline__ void release(const Shared& shared, int stage, int lane) {
+  if (lane < CLUSTER) barrier_arrive(shared.empty + 8 * stage, lane);
+}
+
+__device__ __forceinline__ void load_residual(u32 to, const TensorMap& map, u32 bar, const Tile& tile, int col, int row,
+                                              const Problem& p) {
+  if constexpr (BATCHED)
+    load_4d(to, map, bar, col, row, tile.matrix % p.batch_inner, tile.matrix / p.batch_inner);
+  else
+    load_2d(to, map, bar, col, row);
+}
+
+__device__ __forceinline__ void store_panel(const TensorMap& map, u32 from, const Tile& tile, int col, int row,
+                                            const Problem& p) {
+  if constexpr (BATCHED)
+    store_4d(map, from, col, row, tile.matrix % p.batch_inner, tile.matrix / p.batch_inner);
+  else
+    store_2d(map, from, col, row);
+}
+
+__device__ void consume(const Shared& shared, const TensorMap& map_c, const TensorMap& map_residual, const Tail& tail,
+                        const Problem& p, int consumer) {
+  const u32 rank = cluster_rank();
+  const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+  const int tiles = tile_count(p);
+  const int step = gridDim.x / kShareOut;
+  const int first_row = PINGPONG ? 0 : consumer * 64 * M_BLOCKS;  // inside the tile
+  const u32 panels = shared.panels + consumer * PANEL_BUFFERS * kBytesPanel;
+  const u32 residual_bar = shared.residual + 8 * consumer;
+  // Row of an 8x8 matrix that this lane addresses for stmatrix and ldmatrix, and its place under the swizzle.
+  const int matrix_row = warp * 16 + lane % 16;
+  const int chunk_of_lane = lane / 16;
+  const u32 row_offset = matrix_row * kRowBytes;
+
+  Cursor at;
+  u32 residual_parity = 0;
+  int t = blockIdx.x / kShareOut;
+  if constexpr (B_RESIDENT) barrier_wait(shared.loaded, 0);
+  if (PINGPONG && consumer == 1) {
+    t += step;
+    at.skip(kBlocksK);
+    named_arrive(1, 256);  // consumer 0 may start at once
+  }
+  for (; t < tiles; t += step * (PINGPONG ? 2 : 1)) {
+    const Tile tile = tile_at(t, p, rank);
+    if constexpr (HAS_RESIDUAL) {
+      // The panel buffers first hold the residual. Fetched now, it arrives while the matrix unit works.
+      if (thread == 0) {
+        stores_read<0>();
+        barrier_expect(residual_bar, M_BLOCKS * kPanels * kBytesPanel);
+        for (int i = 0; i < M_BLOCKS * kPanels; ++i)
+          load_residual(panels + i * kBytesPanel, map_residual, residual_bar, tile, tile.col + i % kPanels * 64,
+                        tile.row + first_row + i / kPanels * 64, p);
+      }
+    }
+    // Read before the products: in the epilogue each of these loads would be waited for.
+    u32 column_pairs[HAS_COLUMN ? kPanels * 8 : 1];
+    if constexpr (HAS_COLUMN) {
+#pragma unroll
+      for (int j = 0; j < kPanels * 8; ++j) {
+        const int col = tile.col + j * 8 + lane % 4 * 2;
+        column_pairs[j] = N % BN == 0 || col < N ? column_pair(tail, col) : 0;
+      }
+    }
+    // Order is correctness here, not only speed: a parity wait cannot tell a phase from the one two later, and only after
+    // the other consumer's last commit are the stages of this tile at most one phase ahead.
+    if constexpr (PINGPONG) named_sync(1 + consumer, 256);
+
+    float sum[M_BLOCKS][BN / 2];
+    int previous = 0;
+    for (int k = 0; k < kBlocksK; ++k) {
+      barrier_wait(shared.full + 8 * at.stage, at.parity);
+      mma_begin();
+      const u64 a = operand(shared.a(at.stage) + first_row * kRowBytes);
+      const u64 b = operand(shared.b(at.stage, k));
+#pragma unroll
+      for (int kk = 0; kk < 4; ++kk)  // 16 halves = 32 bytes: two units of the address field
+#pragma unroll
+        for (int i = 0; i < M_BLOCKS; ++i)
+          wgmma(sum[i], a + 2 * kk + i * (64 * kRowBytes >> 4), b + 2 * kk, k + kk != 0);
+      mma_commit();
+      mma_wait<1>();
+      if (k > 0) release(shared, previous, lane);
+      previous = at.stage;
+      at.next();
+    }
+    if constexpr (PINGPONG) named_arrive(2 - consumer, 256);  // the other consumer may issue
+    mma_wait<0>();
+    release(shared, previous, lane);
+    if constexpr (PINGPONG) at.skip(kBlocksK);
+
+    if constexpr (HAS_RESIDUAL) {
+      barrier_wait(residual_bar, residual_parity);
+      residual_parity ^= 1;
+    }
+#pragma unroll
+    for (int i = 0; i < M_BLOCKS; ++i) {
+      // Rows past the end are computed and dropped by the result's tensor map; operands must not be read there.
+      const int row = tile.row + first_row + i * 64 + warp * 16 + lane / 4;
+      const Row upper = row_at(tile.matrix, min(row, p.rows - 1), p.rows, tail);
+      const Row lower = row_at(tile.matrix, min(row + 8, p.rows - 1), p.rows, tail);
+#pragma unroll
+      for (int panel = 0; panel < kPanels; ++panel) {
+        const u32 buffer = panels + (i * kPanels + panel) % PANEL_BUFFERS * kBytesPanel;
+        if constexpr (!HAS_RESIDUAL) {
+          if (thread == 0) stores_read<PANEL_BUFFERS - 1>();
+          named_sync(3 + consumer, 128);
+        }
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {  // 16 columns each
+          const int chunk = 2 * j + chunk_of_lane;
+          const u32 address = buffer + row_offset + ((chunk ^ (matrix_row & 7)) << 4);
+          u32 out[4], old[4] = {};
+          if constexpr (HAS_RESIDUAL) load_fragments(address, old);
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            const u32 both = HAS_COLUMN ? column_pairs[panel * 8 + j * 2 + half] : 0;
+            const float column[2] = {low_half<Column>(both), high_half<Column>(both)};
+            const float* f = sum[i] + panel * 32 + j * 8 + half * 4;
+            const u32 above = old[half * 2], below = old[half * 2 + 1];
+            float x[2] = {f[0], f[1]}, y[2] = {f[2], f[3]};
+            const float residual_x[2] = {low_half<Element>(above), high_half<Element>(above)};
+            const float residual_y[2] = {low_half<Element>(below), high_half<Element>(below)};
+            const int col = tile.col + panel * 64 + j * 16 + half * 8 + lane % 4 * 2;
+            finish<2>(x, column, residual_x, upper, col, tail);
+            finish<2>(y, column, residual_y, lower, col, tail);
+            out[half * 2] = pack<Element>(x[0], x[1]);
+            out[half * 2 + 1] = pack<Element>(y[0], y[1]);
+          }
+          store_fragments(address, out);
+        }
+        publish_shared();
+        named_sync(3 + consumer, 128);
+        if (thread == 0) store_panel(map_c, buffer, tile, tile.col + panel * 64, tile.row + first_row + i * 64, p);
+      }
+    }
+  }
+  if (thread == 0) stores_done();
+}
+
+extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1) __cluster_dims__(CLUSTER, 1, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+         const __grid_constant__ TensorMap map_c, const __grid_constant__ TensorMap map_residual,
+         const __grid_constant__ Problem p, const __grid_constant__ Tail tail) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const u32 base = (u32)__cvta_generic_to_shared(memory);
+  Shared shared;
+  shared.stages = base;
+  shared.panels = base + STAGES * kBytesStage;
+  shared.resident = shared.panels + CONSUMERS * PANEL_BUFFERS * kBytesPanel;
+  shared.full = shared.resident + (B_RESIDENT ? kBlocksK * kBytesB : 0);
+  shared.empty = shared.full + 8 * STAGES;
+  shared.residual = shared.empty + 8 * STAGES;
+  shared.loaded = shared.residual + 8 * CONSUMERS;
+
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < STAGES; ++i) {
+      barrier_init(shared.full + 8 * i, 1);
+      barrier_init(shared.empty + 8 * i, 4 * kConsumersPerStage * CLUSTER);  // one arrival a warp
+    }
+    for (int i = 0; i < CONSUMERS; ++i) barrier_init(shared.residual + 8 * i, 1);
+    barrier_init(shared.loaded, 1);
+    barriers_are_initialised();
+  }
+  if constexpr (CLUSTER > 1)
+    cluster_sync();
+  else
+    __syncthreads();
+  let_next_kernel_start();
+
+  const int group = threadIdx.x / 128;
+  if (group == 0) {
+    give_registers<CONSUMERS == 3 ? 32 : 40>();
+    if (threadIdx.x == 0) produce(shared, map_a, map_b, p);
+    __syncwarp();
+  } else {
+    take_registers<CONSUMERS == 3 ? 160 : 232>();
+    previous_kernel_done();
+    consume(shared, map_c, map_residual, tail, p, group - 1);
+  }
+  // A block must not end while a peer still copies into it or signals its barriers.
+  if constexpr (CLUSTER > 1) cluster_sync();
+}

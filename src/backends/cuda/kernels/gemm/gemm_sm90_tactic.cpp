@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products and convolutions of 16-bit floats on Hopper's matrix unit: gemm_sm90.cu.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cuda/cuda_tactics.h"
+#include "backends/cuda/kernels/gemm/hopper_operands.h"
+#include "base/error.h"
+
+namespace wootz {
+namespace {
+
+constexpr int64_t kRowBytes = 128, kPanelBytes = 64 * kRowBytes, kMostStages = 8;
+
+/// A tile and how warpgroups and blocks share it (gemm_sm90.cu).
+struct Way {
+  int64_t m_blocks, bn, consumers, pingpong, cluster, along_n, resident;
+
+  int64_t tile_rows() const { return 64 * m_blocks * (pingpong ? 1 : consumers); }
+  TacticConfig config() const {
+    return {{{"m_blocks", m_blocks},
+             {"n", bn},
+             {"consumers", consumers},
+             {"pingpong", pingpong},
+             {"cluster", cluster},
+             {"along_n", along_n},
+             {"resident", resident}}};
+  }
+  static Way of(const TacticConfig& c) {
+    return {c.get("m_blocks"),   c.get("n"),       c.get("consumers"), c.get("pingpong"),
+            c.get("cluster", 1), c.get("along_n"), c.get("resident")};
+  }
+};
+constexpr Way kWays[] = {
+    {2, 128, 2, 1, 1, 0, 0}, {1, 256, 2, 0, 1, 0, 0}, {1, 256, 2, 0, 2, 0, 0}, {2, 128, 2, 0, 2, 1, 0},
+    {1, 128, 3, 0, 1, 0, 0}, {1, 256, 2, 1, 1, 0, 0}, {1, 256, 2, 1, 2, 0, 0}, {1, 192, 2, 0, 1, 0, 0},
+    {1, 192, 2, 1, 1, 0, 0}, {1, 128, 2, 0, 1, 0, 0}, {1, 128, 2, 1, 1, 0, 0}, {2, 64, 2, 1, 1, 0, 0},
+    {1, 64, 2, 1, 1, 0, 0},  {1, 256, 2, 1, 1, 0, 1}, {2, 128, 2, 1, 1, 0, 1}, {1, 256, 2, 0, 1, 0, 1},
+};
+
+/// Buffers in shared memory.
+struct Room {
+  int64_t panels = 0, stages = 0, bytes = 0;
+};
+
+class GemmSm90 final : public Tactic {
+ public:
+  explicit GemmSm90(const CudaTarget& target) : target_(target) {}
+  std::string_view id() const override { return "cuda.gemm.sm90"; }
+
+  std::optional<std::string> refusal(const Problem& problem) const override {
+    HopperOperands o;
+    if (auto why = HopperOperands::read(target_, problem, o)) return why;
+    return o.result_refusal();
+  }
+
+  std::vector<TacticConfig> configs(const Problem& problem) const override {
+    HopperOperands o;
+    HopperOperands::read(target_, problem, o);
+    std::vector<std::pair<double, TacticConfig>> rated;
+    for (const Way& way : kWays)
+      if (fits(way, o)) rated.emplace_back(cost(way, o), way.config());
+    std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    constexpr size_t kMost = 6;
+    std::vector<TacticConfig> list;
+    for (size_t i = 0; i < std::min(kMost, rated.size()); ++i) list.push_back(rated[i].second);
+    return list;
+  }
+
+  Packed pack(const Problem& problem, const TacticConfig&) const override {
+    HopperOperands o;
+    HopperOperands::read(target_, problem, o);
+    return o.pack(problem);
+  }
+
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
+                                      const Packed& packed) const override {
+    HopperOperands o;
+    if (auto why = HopperOperands::read(target_, problem, o))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    const Contraction& c = o.contraction();
+    const Way way = Way::of(config);
+    const StagedOperands staged = o.staged();
+    const TailSource tail(c, staged);
+    const Room room = room_for(way, o);
+    const int64_t along_m = way.along_n ? 1 : way.cluster, along_n = way.along_n ? way.cluster : 1;
+
+    Parameters parameters;
+    parameters.m_tiles = static_cast<int>(tiles_m(way, o));
+    parameters.rows = static_cast<int>(o.rows());
+    parameters.rows_out = static_cast<int>(c.conv.out_h), parameters.cols_out = static_cast<int>(c.conv.out_w);
+    const HopperBatch& b = o.batch();
+    parameters.batch = static_cast<int>(o.matrices()), parameters.batch_inner = static_cast<int>(b.inner);
+    parameters.a_outer = b.a_outer != 0, parameters.a_inner = b.a_inner != 0;
+    parameters.b_outer = b.b_outer != 0, parameters.b_inner = b.b_inner != 0;
+
+    CudaGeometry geometry;
+    const int64_t tiles = parameters.m_tiles * tiles_n(way, c) * o.matrices();
+    const int64_t blocks =
+        way.resident ? std::min<int64_t>(parameters.m_tiles, target_.multiprocessors / tiles_n(way, c)) * tiles_n(way, c)
+                     : std::min(tiles, target_.multiprocessors / way.cluster) * way.cluster;
+    geometry.grid.x = static_cast<unsigned>(blocks);
+    geometry.block.x = static_cast<unsigned>(128 * (way.consumers + 1));
+    geometry.shared_bytes = static_cast<size_t>(room.bytes);
+    geometry.early_start = true;
+
+    auto kernel = std::make_unique<CudaKernel>(target_, problem);
+    const std::string text = tail.text() + o.constants() + constants(way, room) +
+                             "#include \"gemm/sm90.cuh\"\n" + wgmma_source(way.bn, c.element);
+    CudaLaunch& launch = kernel->add(make_cuda_source("gemm/gemm_sm90.cu", text), "gemm", geometry);
+    launch.map_input(static_cast<size_t>(c.a_input), o.a_map(way.tile_rows() / along_n));
+    o.add_b(launch, packed, way.bn / along_m);
+    launch.map_output(0, o.result_map(64));
+    if (staged.residual >= 0) {
+      const TailOperand& residual = c.operands[static_cast<size_t>(staged.residual)];
+      launch.map_input(static_cast<size_t>(residual.input), o.residual_map(residual, 64));
+    } else {
+      launch.map_output(0, o.result_map(64));  // not used
+    }
+    tail.add_parameters(launch.value(parameters));
+    return kernel;
+  }
+
+ private:
+  /// Mirrors Problem of gemm_sm90.cu.
+  struct Parameters {
+    int m_tiles, rows, rows_out, cols_out, batch, batch_inner, a_outer, a_inner, b_outer, b_inner;
+  };
+
+  static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
+  static int64_t tiles_m(const Way& w, const HopperOperands& o) {
+    return ceil_div(o.rows(), w.tile_rows() * (w.along_n ? 1 : w.cluster));
+  }
+  static int64_t tiles_n(const Way& w, const Contraction& c) {
+    return ceil_div(c.n, w.bn * (w.along_n ? w.cluster : 1));
+  }
+
+  Room room_for(const Way& w, const HopperOperands& o) const {
+    const int64_t all = w.m_blocks * w.bn / 64, barriers = 1024;
+    Room room;
+    // A residual waits in the panels for its tile, so there must be one for each; otherwise two take turns.
+    room.panels = o.staged().residual >= 0 || all % 2 != 0 ? all : 2;
+    const int64_t panel_bytes = w.consumers * room.panels * kPanelBytes;
+    const int64_t resident = w.resident ? o.blocks_k() * w.bn * kRowBytes : 0;
+    const int64_t stage = (w.tile_rows() + (w.resident ? 0 : w.bn)) * kRowBytes;
+    const int64_t left = static_cast<int64_t>(target_.shared_bytes_per_block) - panel_bytes - resident - barriers;
+    room.stages = std::min(left / stage, kMostStages);
+    room.bytes = room.stages * stage + panel_bytes + resident + 8 * (2 * room.stages + w.consumers + 1);
+    return room;
+  }
+
+  bool fits(const Way& w, const HopperOperands& o) const {
+    const Contraction& c = o.contraction();
+    if (room_for(w, o).stages < 3) return false;
+    if (w.bn > 64 && c.n <= w.bn / 2) return false;                                  // half of every tile is empty
+    if (w.cluster > 1 && (o.is_batched() || tiles_m(w, o) * tiles_n(w, c) < 64)) return false;
+    if (w.cluster > 1 && w.along_n && c.n % (w.bn * w.cluster) != 0) return false;
+    if (w.resident)
+      return !o.is_batched() && c.n > w.bn && o.blocks_k() <= 4 && tiles_n(w, c) <= target_.multiprocessors / 4 &&
+             tiles_m(w, o) * tiles_n(w, c) > 2 * target_.multiprocessors;
+    return w.tile_rows() <= 64 || o.rows() > w.tile_rows() / 2;
+  }
+
+  /// Estimated seconds, relative: whole waves of tiles, each as long as the matrix unit or the copies take.
+  double cost(const Way& w, const HopperOperands& o) const {
+    const double tiles = double(tiles_m(w, o) * tiles_n(w, o.contraction()) * o.matrices() * w.cluster);
+    const double waves = std::ceil(tiles / target_.multiprocessors);
+    const double area = double(w.tile_rows() * w.bn), edge = double(w.tile_rows() + (w.resident ? 0 : w.bn));
+    // Clocks: 1,024 multiply-adds of the matrix unit each, narrow tiles at half; 28 bytes from L2, operands shared in
+    // clusters; the epilogue, which ping-pong hides behind the other consumer's products.
+    const double k = double(o.blocks_k() * 64);
+    const double products = area * k / (w.bn >= 128 ? 4096.0 : 2600.0);
+    const double copies = (w.cluster > 1 ? 0.8 : 1.0) * edge * k * 2 / 50.0;
+    const double epilogue = area / 16.0;
+    const double main = std::max(products, copies);
+    const double tile = w.pingpong ? std::max(main, epilogue / 2) + 150 : main + epilogue + 150;
+    return waves * tile + (w.pingpong ? epilogue : 0) + 1500;
+  }
+
+  static std::string constants(const Way& w, const Room& room) {
+    std::string text;
+    const auto define = [&](const char* name, int64_t value) {
+      text += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
+    };
+    define("M_BLOCKS", w.m_blocks), define("BN", w.bn), define("CONSUMERS", w.consumers);
+    define("PINGPONG", w.pingpong), define("CLUSTER", w.cluster), define("CLUSTER_ALONG_N", w.along_n);
+    define("B_RESIDENT", w.resident), define("GROUP_M", 8);
+    define("STAGES", room.stages), define("PANEL_BUFFERS", room.panels);
+    return text;
+  }
+
+  CudaTarget target_;
+};
+
+}  // namespace
+
+void register_cuda_gemm_sm90_tactic(CudaTactics& tactics) {
+  tactics.add(std::make_unique<GemmSm90>(tactics.target()), CudaTactics::kSpecial);
+}
+
+}  // namespace wootz

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products and convolutions of 16-bit floats with few rows on Hopper: K split over a cluster, splitk_sm90.cu.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cuda/cuda_tactics.h"
+#include "backends/cuda/kernels/gemm/hopper_operands.h"
+#include "base/error.h"
+
+namespace wootz {
+namespace {
+
+constexpr int64_t kFeatures = 64, kRowBytes = 128, kMostRows = 4096;
+
+class GemmSplitK final : public Tactic {
+ public:
+  explicit GemmSplitK(const CudaTarget& target) : target_(target) {}
+  std::string_view id() const override { return "cuda.gemm.splitk_sm90"; }
+
+  std::optional<std::string> refusal(const Problem& problem) const override {
+    HopperOperands o;
+    if (auto why = HopperOperands::read(target_, problem, o)) return why;
+    if (o.is_batched()) return "a batch of matrices";
+    if (o.rows() > kMostRows) return "more than " + std::to_string(kMostRows) + " rows";
+    return std::nullopt;
+  }
+
+  std::vector<TacticConfig> configs(const Problem& problem) const override {
+    HopperOperands o;
+    HopperOperands::read(target_, problem, o);
+    std::vector<std::pair<double, TacticConfig>> rated;
+    for (const int64_t splits : {1, 2, 4, 8})
+      for (const int64_t rows : {8, 16, 24, 32, 40, 48, 56, 64, 80, 104, 128, 160, 200}) {
+        if (splits > o.blocks_k() || rows >= (o.rows() + 7) / 8 * 8 + 8) continue;
+        rated.emplace_back(cost(o, rows, splits), TacticConfig{{{"rows", rows}, {"splits", splits}}});
+      }
+    std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    constexpr size_t kMost = 5;
+    std::vector<TacticConfig> list;
+    for (size_t i = 0; i < std::min(kMost, rated.size()); ++i) list.push_back(rated[i].second);
+    return list;
+  }
+
+  Packed pack(const Problem& problem, const TacticConfig&) const override {
+    HopperOperands o;
+    HopperOperands::read(target_, problem, o);
+    return o.pack(problem);
+  }
+
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
+                                      const Packed& packed) const override {
+    HopperOperands o;
+    if (auto why = HopperOperands::read(target_, problem, o))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    const Contraction& c = o.contraction();
+    const int64_t bn = config.get("rows"), splits = config.get("splits");
+    const int64_t stage = (kFeatures + bn) * kRowBytes, blocks = (o.blocks_k() + splits - 1) / splits;
+    // Half of a multiprocessor's memory, so that two blocks fit where there are more blocks than multiprocessors.
+    const int64_t room = blocks_of(o, bn, splits) > target_.multiprocessors ? 108 * 1024 : 220 * 1024;
+    const int64_t stages = std::clamp<int64_t>(room / stage, 1, blocks);
+    const TailSource tail(c, {});
+    std::string constants = tail.text() + o.constants();
+    const auto define = [&](const char* name, int64_t value) {
+      constants += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
+    };
+    define("CLUSTER", 1), define("SPLITS", splits), define("STAGES", stages), define("BN", bn);
+    constants += "#include \"gemm/sm90.cuh\"\n" + wgmma_source(bn, c.element);
+
+    struct {
+      int row_tiles, rows, rows_out, cols_out;
+    } parameters{static_cast<int>((o.rows() + bn - 1) / bn), static_cast<int>(o.rows()),
+                 static_cast<int>(c.conv.out_h), static_cast<int>(c.conv.out_w)};
+    CudaGeometry geometry;
+    geometry.grid.x = static_cast<unsigned>(blocks_of(o, bn, splits));
+    geometry.block.x = 160;
+    constexpr int64_t kPartialPitch = 68 * 4;
+    geometry.shared_bytes = static_cast<size_t>(std::max(stages * stage, bn * kPartialPitch) + 16 * stages);
+    geometry.early_start = true;
+    auto kernel = std::make_unique<CudaKernel>(target_, problem);
+    CudaLaunch& launch = kernel->add(make_cuda_source("gemm/splitk_sm90.cu", constants), "splitk", geometry);
+    launch.map_input(static_cast<size_t>(c.a_input), o.a_map(bn));
+    o.add_b(launch, packed, kFeatures);
+    tail.add_parameters(launch.value(parameters));
+    return kernel;
+  }
+
+ private:
+  static int64_t blocks_of(const HopperOperands& o, int64_t bn, int64_t splits) {
+    return (o.rows() + bn - 1) / bn * ((o.contraction().n + kFeatures - 1) / kFeatures) * splits;
+  }
+  /// Estimated clocks: the chain of one block, waves of blocks, and the sum over the cluster.
+  double cost(const HopperOperands& o, int64_t bn, int64_t splits) const {
+    const double blocks = double(blocks_of(o, bn, splits));
+    const double steps = std::ceil(double(o.blocks_k()) / double(splits));
+    const double busy = std::min(blocks, double(target_.multiprocessors));
+    // The first bytes take a microsecond; then L2 feeds each multiprocessor, all of them at most 3,800 bytes a clock.
+    const double rate = std::min(64.0, 3800.0 / busy);
+    const double step = std::max(double((kFeatures + bn) * kRowBytes) / rate, 64.0 + 2.0 * double(bn));
+    const double waves = std::ceil(blocks / (2.0 * target_.multiprocessors));
+    const double epilogue = double(bn) / double(splits) * 12 + (splits > 1 ? 700 : 0);
+    return waves * (1500 + steps * step + epilogue) + blocks * 2;
+  }
+  CudaTarget target_;
+};
+
+}  // namespace
+
+void register_cuda_gemm_splitk_tactic(CudaTactics& tactics) {
+  tactics.add(std::make_unique<GemmSplitK>(tactics.target()), CudaTactics::kSpecial);
+}
+
+}  // namespace wootz

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/kernels/gemm/hopper_operands.h"
+
+#include <algorithm>
+
+#include "backends/cuda/kernels/gemm/gather_problem.h"
+
+namespace wootz {
+namespace {
+
+constexpr int64_t kStepK = 64;   // elements of a swizzled row
+constexpr int64_t kAlign = 8;    // elements of sixteen bytes
+
+bool aligned(std::initializer_list<int64_t> strides) {
+  return std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s % kAlign == 0; });
+}
+
+void define(std::string& text, const char* name, int64_t value) {
+  text += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
+}
+
+int64_t pitch_of(const Dims& dims, const Dims& strides) {
+  int64_t pitch = 0, rows = 1;
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (dims[d] == 1) continue;
+    if (pitch == 0) pitch = strides[d];
+    if (pitch == 0 || strides[d] != pitch * rows) return -1;
+    rows *= dims[d];
+  }
+  return pitch;
+}
+
+}  // namespace
+
+std::optional<std::string> HopperOperands::read(const CudaTarget& target, const Problem& problem, HopperOperands& o) {
+  if (!target.arch.has_wgmma()) return "wgmma is there on sm_90a only";
+  Contraction& c = o.c_;
+  if (auto why = Contraction::read(problem, c)) return why;
+  if (c.element != DType::kFloat16 && c.element != DType::kBFloat16)
+    return "elements of type " + std::string(dtype_name(c.element)) + ", expected 16-bit floats";
+  if (auto why = TailSource::refusal(c)) return why;
+  if (auto why = Gather::refusal(problem, c)) return why;
+  o.packs_b_ = Gather::packs_b(problem, c);
+  o.a_pitch_ = c.a_pitch();
+  o.y_pitch_ = c.y_pitch();
+  if (!c.is_convolution) return o.read_product();
+  if (o.a_pitch_ && *o.a_pitch_ % kAlign == 0) return std::nullopt;
+  o.a_pitch_.reset();
+  return o.read_convolution();
+}
+
+std::optional<std::string> HopperOperands::read_product() {
+  const ProductShape& p = c_.product;
+  if (c_.k != 1 && p.a_k != 1) return "the rows of A are not adjacent along k";
+  if (c_.matrices() == 1) {
+    if (!aligned({a_pitch_.value_or(1)})) return "rows of A do not begin on multiples of 16 bytes";
+  } else if (!aligned({p.a_row})) {
+    return "rows of A do not begin on multiples of 16 bytes";
+  }
+  if (!packs_b_ && (p.b_k != 1 || !aligned({p.b_n}))) return "columns of B are not adjacent along k on 16 bytes";
+  // Batch dimensions that every operand steps through evenly become one.
+  struct Axis {
+    int64_t size, a, b, y;
+  };
+  std::vector<Axis> dims;
+  for (size_t d = 0; d < p.batch.size(); ++d) {
+    if (p.batch[d] == 1) continue;
+    const Axis next{p.batch[d], p.a_batch[d], p.b_batch[d], p.y_batch[d]};
+    if (!dims.empty() && dims.back().a == next.a * next.size && dims.back().b == next.b * next.size &&
+        dims.back().y == next.y * next.size)
+      dims.back() = {dims.back().size * next.size, next.a, next.b, next.y};
+    else
+      dims.push_back(next);
+  }
+  if (dims.size() > 2) return "more than two batch dimensions";
+  for (const Axis& d : dims)
+    if (!aligned({d.a, d.b, d.y})) return "matrices of a batch do not begin on multiples of 16 bytes";
+  if (!dims.empty()) {
+    const Axis& d = dims.back();
+    batch_.inner = d.size, batch_.a_inner = d.a, batch_.b_inner = d.b, batch_.y_inner = d.y;
+  }
+  if (dims.size() == 2) {
+    const Axis& d = dims.front();
+    batch_.outer = d.size, batch_.a_outer = d.a, batch_.b_outer = d.b, batch_.y_outer = d.y;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> HopperOperands::read_convolution() const {
+  const ConvolutionShape& g = c_.conv;
+  if (g.groups != 1) return "groups";
+  if (g.x_c != 1 || !aligned({g.x_w, g.x_h, g.x_n})) return "the input is not channels-last with pixels on 16 bytes";
+  const int64_t span_h = (g.kernel_h - 1) * g.dilation_h, span_w = (g.kernel_w - 1) * g.dilation_w;
+  // Fields of the im2col mode: corners of 8 bits, offsets of 8 bits, element strides up to 8.
+  const auto fits = [](int64_t pad, int64_t end, int64_t span, int64_t stride) {
+    return pad <= 128 && span - end <= 128 && end - span <= 127 && span <= 255 && stride <= 8;
+  };
+  if (!fits(g.pad_top, g.pad_bottom, span_h, g.stride_h) || !fits(g.pad_left, g.pad_right, span_w, g.stride_w))
+    return "pads, filter or stride beyond the im2col mode of tensor maps";
+  return std::nullopt;
+}
+
+std::optional<std::string> HopperOperands::result_refusal() const {
+  if (c_.result != c_.element) return "a result of another type than the operands";
+  if (c_.n != 1 && c_.y_column != 1) return "the result's columns are not adjacent";
+  if (is_batched()) {
+    if (!aligned({c_.product.y_row, batch_.y_inner, batch_.y_outer})) return "rows of the result are not on 16 bytes";
+    return std::nullopt;
+  }
+  if (!y_pitch_) return "the result's rows are not evenly spaced";
+  if (!aligned({*y_pitch_})) return "rows of the result are not on 16 bytes";
+  return std::nullopt;
+}
+
+int64_t HopperOperands::k() const {
+  if (!is_im2col()) return c_.k;
+  const int64_t channels = c_.conv.channels;
+  return c_.conv.taps() * ((channels + kStepK - 1) / kStepK * kStepK);
+}
+
+cuda::MapType HopperOperands::map_type() const {
+  return c_.element == DType::kBFloat16 ? cuda::MapType::kBFloat16 : cuda::MapType::kFloat16;
+}
+
+TensorMapSpec HopperOperands::matrices_map(int64_t rows, int64_t columns, int64_t row, int64_t inner, int64_t outer,
+                                           int64_t box_rows) const {
+  const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
+  TensorMapSpec spec;
+  spec.type = map_type();
+  spec.dims = {u(columns), u(rows)};
+  spec.strides = {u(std::max(row, kAlign)) * 2};
+  spec.box = {static_cast<uint32_t>(kStepK), static_cast<uint32_t>(box_rows)};
+  if (!is_batched()) return spec;
+  // A dimension along which the operand is the same has one element; the kernel's coordinate stays 0.
+  for (const auto& [size, stride] : {std::pair{batch_.inner, inner}, std::pair{batch_.outer, outer}}) {
+    spec.dims.push_back(u(stride == 0 ? 1 : size));
+    spec.strides.push_back(u(std::max(stride, kAlign)) * 2);
+    spec.box.push_back(1);
+  }
+  return spec;
+}
+
+TensorMapSpec HopperOperands::a_map(int64_t rows) const {
+  if (!is_im2col()) {
+    const int64_t row = c_.matrices() == 1 ? *a_pitch_ : c_.product.a_row;
+    return matrices_map(this->rows(), c_.k, row, batch_.a_inner, batch_.a_outer, rows);
+  }
+  const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
+  const ConvolutionShape& g = c_.conv;
+  TensorMapSpec spec;
+  spec.type = map_type();
+  spec.dims = {u(g.channels), u(g.in_w), u(g.in_h), u(g.batch)};
+  spec.strides = {u(g.x_w) * 2, u(g.x_h) * 2, u(g.x_n) * 2};
+  spec.steps = {1, static_cast<uint32_t>(g.stride_w), static_cast<uint32_t>(g.stride_h), 1};
+  // The corners bound where the filter's first tap goes.
+  spec.lower_corner = {static_cast<int>(-g.pad_left), static_cast<int>(-g.pad_top)};
+  spec.upper_corner = {static_cast<int>(g.pad_right - (g.kernel_w - 1) * g.dilation_w),
+                       static_cast<int>(g.pad_bottom - (g.kernel_h - 1) * g.dilation_h)};
+  spec.channels_per_pixel = static_cast<uint32_t>(kStepK);
+  spec.pixels_per_column = static_cast<uint32_t>(rows);
+  return spec;
+}
+
+TensorMapSpec HopperOperands::b_map(int64_t columns) const {
+  if (packs_b_) {
+    const int64_t pitch = is_im2col() ? k() : (c_.k + kAlign - 1) / kAlign * kAlign;
+    TensorMapSpec spec = matrices_map(c_.n, pitch, pitch, 0, 0, columns);
+    return spec;
+  }
+  return matrices_map(c_.n, c_.k, c_.product.b_n, batch_.b_inner, batch_.b_outer, columns);
+}
+
+TensorMapSpec HopperOperands::result_map(int64_t rows) const {
+  const int64_t row = is_batched() ? c_.product.y_row : *y_pitch_;
+  return matrices_map(this->rows(), c_.n, row, batch_.y_inner, batch_.y_outer, rows);
+}
+
+TensorMapSpec HopperOperands::residual_map(const TailOperand& residual, int64_t rows) const {
+  return matrices_map(this->rows(), c_.n, pitch_of(c_.row_dims, residual.row_strides), 0, 0, rows);
+}
+
+void HopperOperands::add_b(CudaLaunch& launch, const Packed& packed, int64_t columns) const {
+  if (packs_b_)
+    launch.map_constant(packed.at(0), b_map(columns));
+  else
+    launch.map_input(static_cast<size_t>(c_.b_input), b_map(columns));
+}
+
+Packed HopperOperands::pack(const Problem& problem) const {
+  if (!packs_b_) return {};
+  return {pack_columns(problem, c_, is_im2col() ? kStepK : kAlign)};
+}
+
+std::string HopperOperands::constants() const {
+  const ConvolutionShape& g = c_.conv;
+  std::string text;
+  define(text, "CONVOLUTION", is_im2col());
+  define(text, "BATCHED", is_batched());
+  define(text, "B_CONSTANT", packs_b_);
+  define(text, "K", k());
+  define(text, "CHANNELS", g.channels);
+  define(text, "FILTER_W", g.kernel_w);
+  define(text, "STRIDE_H", g.stride_h);
+  define(text, "STRIDE_W", g.stride_w);
+  define(text, "DILATION_H", g.dilation_h);
+  define(text, "DILATION_W", g.dilation_w);
+  define(text, "PAD_TOP", g.pad_top);
+  define(text, "PAD_LEFT", g.pad_left);
+  return text;
+}
+
+StagedOperands HopperOperands::staged() const {
+  StagedOperands s = stageable_operands(c_);
+  if (s.residual >= 0) {
+    const TailOperand& r = c_.operands[static_cast<size_t>(s.residual)];
+    if (is_batched() || pitch_of(c_.row_dims, r.row_strides) <= 0) s.residual = -1;
+  }
+  return s;
+}
+
+std::string wgmma_source(int64_t n, DType element) {
+  const std::string type = element == DType::kBFloat16 ? "bf16" : "f16";
+  const int64_t count = n / 2;
+  const auto number = [](int64_t x) { return std::to_string(x); };
+  std::string out = "WZ_FN void wgmma(float (&d)[" + number(count) + "], u64 a, u64 b, int accumulate) {\n" +
+                    "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" + number(count + 2) + ", 0;\\n" +
+                    "wgmma.mma_async.sync.aligned.m64n" + number(n) + "k16.f32." + type + "." + type + " {";
+  for (int64_t i = 0; i < count; ++i) out += (i ? ",%" : "%") + number(i);
+  out += "}, %" + number(count) + ", %" + number(count + 1) + ", p, 1, 1, 0, 0; }\"\n  : ";
+  for (int64_t i = 0; i < count; ++i) out += (i ? ",\"+f\"(d[" : "\"+f\"(d[") + number(i) + "])";
+  return out + "\n  : \"l\"(a), \"l\"(b), \"r\"(accumulate));\n}\n";
+}
+
+}  // namespace wootz

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/kernels/gemm/tail_source.h"
+
+#include <algorithm>
+#include <array>
+
+#include "backends/cuda/codegen/program_source.h"
+
+namespace wootz {
+namespace {
+
+constexpr size_t kMostStrides = 48;
+
+bool is_immediate(const ScalarProgram& program, size_t operand) {
+  return std::any_of(program.immediates.begin(), program.immediates.end(),
+                     [&](const auto& i) { return i.first == static_cast<int>(operand); });
+}
+
+std::string text_of(int64_t value) { return std::to_string(value); }
+std::string name_of(const char* prefix, size_t i) { return prefix + std::to_string(i); }
+
+/// Operands that lie in memory.
+std::vector<size_t> memory_operands(const Contraction& c) {
+  std::vector<size_t> list;
+  for (size_t i = 1; i < c.operands.size(); ++i)
+    if (c.operands[i].input >= 0 && !is_immediate(c.tail, i)) list.push_back(i);
+  return list;
+}
+
+bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+/// Every row starts on a multiple of `elements` when the first does.
+bool rows_aligned(const Dims& row_strides, int64_t elements) {
+  return std::all_of(row_strides.begin(), row_strides.end(), [&](int64_t s) { return s % elements == 0; });
+}
+
+}  // namespace
+
+std::optional<std::string> TailSource::refusal(const Contraction& c) {
+  if (auto why = program_refusal(c.tail)) return why;
+  if (c.tail.results.size() != 1) return "more than one result";
+  if (!is_half(c.result) && c.result != DType::kFloat32)
+    return "a result of type " + std::string(dtype_name(c.result)) + ", expected a float of 16 or 32 bits";
+  const size_t operands = memory_operands(c).size();
+  if ((operands + 1) * c.row_dims.size() + c.row_dims.size() > kMostStrides || operands > 16)
+    return "a tail with more than 16 operands or too many row dimensions";
+  return std::nullopt;
+}
+
+std::optional<std::string> TailSource::column_refusal(const Contraction& c) {
+  if (auto why = refusal(c)) return why;
+  for (size_t i : memory_operands(c))
+    if (!c.operands[i].is_per_column()) return "an operand of the tail differs between the rows of the result";
+  return std::nullopt;
+}
+
+TailSource::TailSource(const Contraction& contraction, StagedOperands staged)
+    : contraction_(contraction), staged_(staged) {
+  text_ = R"(#include "base/device.cuh"
+#include "base/elements.cuh"
+#include "base/scalar.cuh"
+)";
+  const Contraction& c = contraction_;
+  text_ += "#define N " + text_of(c.n) + "\n";
+  text_ += "using Element = " + std::string(memory_type(c.element)) + ";\n";
+  text_ += "using Result = " + std::string(memory_type(c.result)) + ";\n";
+  text_ += "using Column = Element;\n";
+  text_ += "#define HAS_COLUMN " + std::string(staged.column >= 0 ? "1" : "0") + "\n";
+  text_ += "#define HAS_RESIDUAL " + std::string(staged.residual >= 0 ? "1" : "0") + "\n";
+  text_ += "#include \"gemm/fragments.cuh\"\n";
+  write_rows();
+  write_finish();
+  if (!column_refusal(c)) write_columns();
+  write_store();
+}
+
+std::string TailSource::stride(int64_t value) {
+  strides_.push_back(value);
+  return "tail.s.at[" + text_of(static_cast<int64_t>(strides_.size()) - 1) + "]";
+}
+
+/// Row: where the result's row and each plain operand's row begin. Tail: pointers and strides.
+void TailSource::write_rows() {
+  const Contraction& c = contraction_;
+  const std::vector<size_t> operands = memory_operands(c);
+  std::string parameters = "void* __restrict__ y", members = "  void* y;\n", binds = "y", row = "struct Row {\n  i64 y;\n";
+  for (size_t i : operands) {
+    const std::string p = name_of("o", i);
+    parameters += ", const void* __restrict__ " + p;
+    members += "  const void* " + p + ";\n";
+    binds += ", " + p;
+    inputs_.push_back(static_cast<size_t>(c.operands[i].input));
+    if (static_cast<int>(i) != staged_.column && static_cast<int>(i) != staged_.residual) row += "  i64 " + p + ";\n";
+  }
+  text_ += "struct Strides {\n  i64 at[" + text_of(kMostStrides) + "];\n};\n";
+  text_ += "struct Tail {\n" + members + "  const Strides& s;\n};\n" + row + "};\n";
+  text_ += "#define TAIL_PARAMETERS " + parameters + ", const __grid_constant__ Strides strides\n";
+  text_ += "#define TAIL Tail{" + binds + ", strides}\n";
+
+  text_ += "WZ_FN Row row_at(int matrix, int row, int rows, const Tail& tail) {\n";
+  text_ += "  const i64 r0 = (i64)matrix * rows + row;\n  Row at;\n";
+  // The index along each row dimension, from the fastest.
+  std::string rest = "r0";
+  std::vector<std::string> index(c.row_dims.size());
+  for (size_t d = c.row_dims.size(); d-- > 0;) {
+    index[d] = name_of("i", d);
+    if (d == 0) {
+      text_ += "  const i64 " + index[d] + " = " + rest + ";\n";
+      break;
+    }
+    const std::string dim = "(u32)" + stride(c.row_dims[d]), next = name_of("q", d);
+    text_ += "  const u32 " + next + " = (u32)" + rest + " / " + dim + ";\n";
+    text_ += "  const i64 " + index[d] + " = (u32)" + rest + " - " + next + " * " + dim + ";\n";
+    rest = next;
+  }
+  const auto offset = [&](const Dims& strides) {
+    std::string sum;
+    for (size_t d = 0; d < strides.size(); ++d)
+      if (strides[d] != 0) sum += (sum.empty() ? "" : " + ") + index[d] + " * " + stride(strides[d]);
+    return sum.empty() ? std::string("0") : sum;
+  };
+  text_ += "  at.y = " + offset(c.y_rows) + ";\n";
+  for (size_t i : operands)
+    if (static_cast<int>(i) != staged_.column && static_cast<int>(i) != staged_.residual)
+      text_ += "  at." + name_of("o", i) + " = " + offset(c.operands[i].row_strides) + ";\n";
+  text_ += "  return at;\n}\n";
+}
+
+void TailSource::write_finish() {
+  const Contraction& c = contraction_;
+  text_ += "template <int V>\nWZ_FN void finish(float (&x)[V], const float (&column)[V], const float (&residual)[V], "
+           "const Row& at, int col, const Tail& tail) {\n";
+  std::vector<std::string> names(c.operands.size(), "0.0f");
+  names[0] = "x[i]";
+  for (size_t i : memory_operands(c)) {
+    const TailOperand& o = c.operands[i];
+    if (static_cast<int>(i) == staged_.column) {
+      names[i] = "column[i]";
+    } else if (static_cast<int>(i) == staged_.residual) {
+      names[i] = "residual[i]";
+    } else {
+      const std::string name = name_of("v", i), type(memory_type(o.dtype)), p = name_of("o", i);
+      const std::string aligned = rows_aligned(o.row_strides, 4) ? "wz::is_aligned(tail." + p + ")" : "false";
+      text_ += "  " + std::string(register_type(o.dtype)) + " " + name + "[V];\n";
+      text_ += "  load_run<V, " + text_of(o.column_stride) + ">(" + name + ", (const " + type + "*)tail." + p + " + at." +
+               p + ", col, " + aligned + ");\n";
+      names[i] = name + "[i]";
+    }
+  }
+  text_ += "#pragma unroll\n  for (int i = 0; i < V; ++i) {\n";
+  const ProgramText program = program_text(c.tail, names);
+  text_ += program.statements + "    x[i] = " + program.results[0] + ";\n  }\n}\n";
+}
+
+/// Columns: the operands of V columns, read once for all rows.
+void TailSource::write_columns() {
+  const Contraction& c = contraction_;
+  std::string members, loads;
+  std::vector<std::string> names(c.operands.size(), "0.0f");
+  names[0] = "x[i]";
+  for (size_t i : memory_operands(c)) {
+    const TailOperand& o = c.operands[i];
+    const std::string name = name_of("v", i), p = name_of("o", i);
+    members += "  " + std::string(register_type(o.dtype)) + " " + name + "[V];\n";
+    loads += "  load_run<V, " + text_of(o.column_stride) + ">(c." + name + ", (const " + std::string(memory_type(o.dtype)) +
+             "*)tail." + p + ", col, wz::is_aligned(tail." + p + "));\n";
+    names[i] = "c." + name + "[i]";
+  }
+  text_ += "template <int V>\nstruct Columns {\n" + members + "};\n";
+  text_ += "template <int V>\nWZ_FN Columns<V> columns_at(int col, const Tail& tail) {\n  Columns<V> c;\n" + loads +
+           "  return c;\n}\n";
+  const ProgramText program = program_text(c.tail, names);
+  text_ += "template <int V>\nWZ_FN void finish_columns(float (&x)[V], const Columns<V>& c) {\n#pragma unroll\n"
+           "  for (int i = 0; i < V; ++i) {\n" + program.statements + "    x[i] = " + program.results[0] + ";\n  }\n}\n";
+  text_ += "WZ_FN float finish_column(float x, const Columns<1>& c) {\n  float y[1] = {x};\n  finish_columns<1>(y, c);\n"
+           "  return y[0];\n}\n";
+}
+
+void TailSource::write_store() {
+  const Contraction& c = contraction_;
+  const std::string aligned = rows_aligned(c.y_rows, 4) ? "wz::is_aligned(tail.y)" : "false";
+  text_ += "template <int V>\nWZ_FN void store_result(const float (&x)[V], const Row& at, int col, const Tail& tail) {\n";
+  text_ += "  store_run<V, " + text_of(c.y_column) + ">((Result*)tail.y + at.y, col, x, " + aligned + ");\n}\n";
+  if (staged_.column >= 0)
+    text_ += "WZ_FN u32 column_pair(const Tail& tail, int col) {\n  return *(const u32*)((const Column*)tail." +
+             name_of("o", static_cast<size_t>(staged_.column)) + " + col);\n}\n";
+  else
+    text_ += "WZ_FN u32 column_pair(const Tail&, int) { return 0; }\n";
+}
+
+void TailSource::add_parameters(CudaLaunch& launch) const {
+  launch.output(0);
+  for (size_t i : inputs_) launch.input(i);
+  std::array<int64_t, kMostStrides> values{};
+  std::copy(strides_.begin(), strides_.end(), values.begin());
+  launch.value(values);
+}
+
+StagedOperands stageable_operands(const Contraction& c) {
+  StagedOperands staged;
+  for (size_t i : memory_operands(c)) {
+    const TailOperand& o = c.operands[i];
+    if (o.dtype != c.element || o.column_stride != 1) continue;
+    if (staged.column < 0 && o.is_per_column() && o.constant && c.n % 2 == 0) {
+      staged.column = static_cast<int>(i);
+      continue;
+    }
+    if (staged.residual >= 0 || o.is_per_column() || o.constant || c.n % 8 != 0) continue;
+    const bool like_result = std::equal(o.row_strides.begin(), o.row_strides.end(), c.y_rows.begin(), [](int64_t a, int64_t b) {
+      return (a == 0) == (b == 0);
+    });
+    if (like_result && rows_aligned(o.row_strides, 8)) staged.residual = static_cast<int>(i);
+  }
+  return staged;
+}
+
+}  // namespace wootz
