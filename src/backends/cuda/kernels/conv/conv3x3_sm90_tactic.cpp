@@ -17,7 +17,8 @@ struct Halo {
   int64_t positions() const { return (rows * pitch - 2 + 7) / 8 * 8; }  // the matrix unit's wide side
   size_t shared_bytes() const {
     const auto kilobytes = [](int64_t bytes) { return (bytes + 1023) / 1024 * 1024; };
-    return static_cast<size_t>(9 * kChannels * kRowBytes + 2 * kilobytes((rows + 2) * pitch * kRowBytes + 256) +
+    return static_cast<size_t>(9 * kChannels * kRowBytes +
+                               2 * kilobytes((rows + 2) * pitch * kRowBytes + 256) +
                                2 * kilobytes(positions() * kRowBytes) + 64);
   }
 };
@@ -100,7 +101,8 @@ class Conv3x3Sm90 final : public Tactic {
           halo.shared_bytes() > target_.shared_bytes_per_block || rows > g.in_h)
         continue;
       const int64_t tiles = g.batch * ((g.in_h + rows - 1) / rows);
-      list.insert(tiles >= target_.multiprocessors / 2 ? list.begin() + (list.empty() ? 0 : 1) : list.begin(), rows);
+      list.insert(tiles >= target_.multiprocessors / 2 ? list.begin() + (list.empty() ? 0 : 1) : list.begin(),
+                  rows);
     }
     return list;
   }

@@ -42,15 +42,18 @@ class ConvDirect final : public Tactic {
     for (int64_t n = 0; n < c.n; ++n)
       for (int64_t i = 0; i < channels; ++i)
         for (int64_t t = 0; t < taps; ++t)
-          std::memcpy(packed.as<char>() + static_cast<size_t>((t * channels + i) * c.n + n) * bytes,
-                      static_cast<const char*>(w.data()) + static_cast<size_t>((n * channels + i) * taps + t) * bytes,
-                      bytes);
+          std::memcpy(
+              packed.as<char>() + static_cast<size_t>((t * channels + i) * c.n + n) * bytes,
+              static_cast<const char*>(w.data()) + static_cast<size_t>((n * channels + i) * taps + t) * bytes,
+              bytes);
     return {packed};
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&, const Packed& packed) const override {
+  std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig&,
+                                      const Packed& packed) const override {
     Contraction c;
-    if (auto why = Contraction::read(problem, c)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    if (auto why = Contraction::read(problem, c))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const ConvolutionShape& g = c.conv;
     const bool packs = !packed.empty();
     const TailSource tail(c, {});

@@ -15,7 +15,8 @@ TensorMapSpec map_of(DType element, Dims dims, Dims strides, int64_t rows, int64
 
 }  // namespace
 
-TensorMapSpec image_map(const Contraction& c, int64_t rows, int64_t width, int64_t channels, cuda::MapSwizzle swizzle) {
+TensorMapSpec image_map(const Contraction& c, int64_t rows, int64_t width, int64_t channels,
+                        cuda::MapSwizzle swizzle) {
   const ConvolutionShape& g = c.conv;
   TensorMapSpec spec =
       map_of(c.element, {g.channels, g.in_w, g.in_h, g.batch}, {g.x_w, g.x_h, g.x_n}, rows, width, channels);

@@ -9,12 +9,13 @@
 
 namespace wootz {
 
-/// The input in boxes of rows x width pixels x channels. Loads that begin at negative positions bring the zero padding.
+/// The input in boxes of rows x width pixels x channels. Loads that begin at negative positions bring the
+/// zero padding.
 TensorMapSpec image_map(const Contraction& contraction, int64_t rows, int64_t width, int64_t channels,
                         cuda::MapSwizzle swizzle = cuda::MapSwizzle::k128Bytes);
 /// The result in such boxes; what lies beyond it is dropped.
-TensorMapSpec result_image_map(const Problem& problem, const Contraction& contraction, int64_t rows, int64_t width,
-                               int64_t channels);
+TensorMapSpec result_image_map(const Problem& problem, const Contraction& contraction, int64_t rows,
+                               int64_t width, int64_t channels);
 /// Why result_image_map cannot describe the result; nothing when it can.
 std::optional<std::string> result_image_refusal(const Problem& problem, const Contraction& contraction);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First layers of networks on Hopper: a few channels, any layout, to at most 64. stem_prepare.cu, then stem_sm90.cu.
+// First layers of networks on Hopper: a few channels, any layout, to at most 64. stem_prepare.cu, then
+// stem_sm90.cu.
 #include <algorithm>
 #include <cstring>
 
@@ -16,10 +17,10 @@ constexpr int64_t kFeatures = 64, kRowBytes = 128, kUnitBytes = 16;
 
 /// How an image is laid out for the kernel, in units of 16 bytes.
 struct StemPlan {
-  int64_t pixels, channels;         // of a unit
-  int64_t taps;                     // units that cover a row of the filter, even
+  int64_t pixels, channels;           // of a unit
+  int64_t taps;                       // units that cover a row of the filter, even
   int64_t rows, bn, tiles_per_image;  // output rows a tile, their pixels as the matrix unit counts them
-  int64_t units, padded_h;          // of an image's row; rows of an image
+  int64_t units, padded_h;            // of an image's row; rows of an image
   int64_t stages;
   size_t shared_bytes;
 
@@ -69,7 +70,8 @@ class StemSm90 final : public Tactic {
     if (auto why = TailSource::column_refusal(c)) return why;
     if (auto why = result_image_refusal(problem, c)) return why;
     if (g.kernel_h > 16 || g.kernel_w > 16) return "a filter of more than 16 taps a side";
-    if (!plan_stem(g, target_.shared_bytes_per_block, 1)) return "rows of " + std::to_string(g.in_w) + " pixels do not fit";
+    if (!plan_stem(g, target_.shared_bytes_per_block, 1))
+      return "rows of " + std::to_string(g.in_w) + " pixels do not fit";
     return std::nullopt;
   }
 
@@ -100,7 +102,8 @@ class StemSm90 final : public Tactic {
         for (int64_t r = 0; r < g.kernel_h; ++r)
           for (int64_t s = 0; s < g.kernel_w; ++s) {
             const int64_t unit = r * p.taps + s / p.pixels, inner = s % p.pixels * p.channels + ch;
-            to[(unit * kFeatures + n) * 8 + inner] = from[((n * g.channels + ch) * g.kernel_h + r) * g.kernel_w + s];
+            to[(unit * kFeatures + n) * 8 + inner] =
+                from[((n * g.channels + ch) * g.kernel_h + r) * g.kernel_w + s];
           }
     return {packed};
   }
@@ -108,7 +111,8 @@ class StemSm90 final : public Tactic {
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
                                       const Packed& packed) const override {
     Contraction c;
-    if (auto why = Contraction::read(problem, c)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    if (auto why = Contraction::read(problem, c))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const StemPlan p = *plan_stem(c.conv, target_.shared_bytes_per_block, config.get("rows"));
     auto kernel = std::make_unique<CudaKernel>(target_, problem);
     add_prepare(*kernel, c, p);
@@ -125,12 +129,18 @@ class StemSm90 final : public Tactic {
     const ConvolutionShape& g = c.conv;
     std::string text;
     define(text, "UNITS", p.units), define(text, "PADDED_H", p.padded_h), define(text, "PIXELS", p.pixels);
-    define(text, "CHANNELS", g.channels), define(text, "PAD_TOP", g.pad_top), define(text, "PAD_LEFT", g.pad_left);
+    define(text, "CHANNELS", g.channels), define(text, "PAD_TOP", g.pad_top),
+        define(text, "PAD_LEFT", g.pad_left);
     struct {
       int units, height, width;
       int64_t x_n, x_c, x_h, x_w;
-    } image{static_cast<int>(g.batch * p.padded_h * p.units), static_cast<int>(g.in_h), static_cast<int>(g.in_w),
-            g.x_n, g.x_c, g.x_h, g.x_w};
+    } image{static_cast<int>(g.batch * p.padded_h * p.units),
+            static_cast<int>(g.in_h),
+            static_cast<int>(g.in_w),
+            g.x_n,
+            g.x_c,
+            g.x_h,
+            g.x_w};
     CudaGeometry geometry;
     geometry.grid.x = static_cast<unsigned>((image.units + 255) / 256);
     geometry.block.x = 256;
@@ -148,7 +158,8 @@ class StemSm90 final : public Tactic {
     const TailSource tail(c, {});
     std::string text = tail.text();
     define(text, "CLUSTER", 1), define(text, "TAPS", p.taps), define(text, "FILTER_H", g.kernel_h);
-    define(text, "STRIDE_H", g.stride_h), define(text, "UNITS", p.units), define(text, "PADDED_H", p.padded_h);
+    define(text, "STRIDE_H", g.stride_h), define(text, "UNITS", p.units),
+        define(text, "PADDED_H", p.padded_h);
     define(text, "ROWS", p.rows), define(text, "BN", p.bn), define(text, "STAGES", p.stages);
     text += "#include \"gemm/sm90.cuh\"\n" + wgmma_source(p.bn, c.element);
     struct {

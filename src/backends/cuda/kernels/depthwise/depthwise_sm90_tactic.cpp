@@ -34,7 +34,8 @@ class DepthwiseSm90 final : public Tactic {
     Contraction c;
     if (auto why = Contraction::read(problem, c)) return why;
     const ConvolutionShape& g = c.conv;
-    if (!c.is_convolution || g.groups != g.channels || c.n != g.channels) return "not a depthwise convolution";
+    if (!c.is_convolution || g.groups != g.channels || c.n != g.channels)
+      return "not a depthwise convolution";
     if (c.element != DType::kFloat16 && c.element != DType::kBFloat16)
       return "elements of type " + std::string(dtype_name(c.element)) + ", expected 16-bit floats";
     if (auto why = Gather::refusal(problem, c)) return why;
@@ -74,7 +75,8 @@ class DepthwiseSm90 final : public Tactic {
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
                                       const Packed& packed) const override {
     Contraction c;
-    if (auto why = Contraction::read(problem, c)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    if (auto why = Contraction::read(problem, c))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const ConvolutionShape& g = c.conv;
     const Strip s{config.get("rows"), config.get("cols"), config.get("vec"), config.get("channels")};
     const int64_t per_sm = blocks_per_sm(g, s), stages = stage_count(g, s, per_sm);
@@ -83,7 +85,8 @@ class DepthwiseSm90 final : public Tactic {
     const auto define = [&](const char* name, int64_t value) {
       text += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
     };
-    define("CLUSTER", 1), define("WIDTH_OUT", g.out_w), define("CHANNELS", g.channels), define("FILTER", g.kernel_w);
+    define("CLUSTER", 1), define("WIDTH_OUT", g.out_w), define("CHANNELS", g.channels),
+        define("FILTER", g.kernel_w);
     define("STRIDE", g.stride_w), define("PAD_TOP", g.pad_top), define("PAD_LEFT", g.pad_left);
     define("ROWS", s.rows), define("COLS", s.cols), define("VEC", s.vec), define("BLOCK_C", s.block_c);
     define("STAGES", stages), define("BLOCKS_PER_SM", per_sm);
@@ -107,9 +110,10 @@ class DepthwiseSm90 final : public Tactic {
     geometry.shared_bytes = static_cast<size_t>(stages * s.stage_bytes(g));
     geometry.early_start = true;
     auto kernel = std::make_unique<CudaKernel>(target_, problem);
-    CudaLaunch& launch = kernel->add(make_cuda_source("depthwise/depthwise_sm90.cu", text), "depthwise", geometry);
-    launch.map_input(static_cast<size_t>(c.a_input), image_map(c, 1, (g.out_w - 1) * g.stride_w + g.kernel_w, s.block_c,
-                                                              cuda::MapSwizzle::kNone));
+    CudaLaunch& launch =
+        kernel->add(make_cuda_source("depthwise/depthwise_sm90.cu", text), "depthwise", geometry);
+    launch.map_input(static_cast<size_t>(c.a_input), image_map(c, 1, (g.out_w - 1) * g.stride_w + g.kernel_w,
+                                                               s.block_c, cuda::MapSwizzle::kNone));
     launch.constant(packed.at(0));
     tail.add_parameters(launch.value(parameters));
     return kernel;
@@ -118,7 +122,8 @@ class DepthwiseSm90 final : public Tactic {
  private:
   static constexpr int64_t kMostStages = 16;
 
-  /// Two small blocks a multiprocessor where both have stages enough; their warps then hide each other's waits.
+  /// Two small blocks a multiprocessor where both have stages enough; their warps then hide each other's
+  /// waits.
   int64_t blocks_per_sm(const ConvolutionShape& g, const Strip& s) const {
     return s.threads(g) <= 320 && s.block_c <= 32 && stage_count(g, s, 2) >= 8 ? 2 : 1;
   }
@@ -142,7 +147,8 @@ class DepthwiseSm90 final : public Tactic {
       const Strip s{8, std::min<int64_t>(4, g.out_w), 2, g.channels};
       if (fits(g, s)) rated.emplace_back(0, s);
     }
-    std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(rated.begin(), rated.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     // Different blocks are worth more tries than different strips.
     std::vector<Strip> list;
     constexpr size_t kMost = 5;
@@ -159,7 +165,8 @@ class DepthwiseSm90 final : public Tactic {
     if (s.cols > g.out_w || (s.rows > 4 && s.rows >= 2 * g.out_h)) return false;
     const int64_t threads = s.threads(g), open = (g.kernel_h + g.stride_h - 1) / g.stride_h;
     if (threads > 544 || threads < 64) return false;
-    const int64_t registers = s.vec * (g.taps() + open * s.cols + (s.cols - 1) * g.stride_w + g.kernel_w) + 40;
+    const int64_t registers =
+        s.vec * (g.taps() + open * s.cols + (s.cols - 1) * g.stride_w + g.kernel_w) + 40;
     // Warps get registers in groups of four.
     const int64_t available = std::min<int64_t>(255, 65536 / ((threads / 32 + 3) / 4 * 128));
     return registers <= available && stage_count(g, s, 1) >= std::min<int64_t>(4, g.kernel_h + 1);

@@ -71,7 +71,8 @@ struct Reader {
   std::optional<std::string> read_conv() {
     const Node& node = *view.main;
     const TensorDesc &x = input_of(problem, c.a_input), &w = input_of(problem, c.b_input);
-    if (x.dims.size() < 3 || x.dims.size() > 4) return "rank " + std::to_string(x.dims.size()) + ", expected 3 or 4";
+    if (x.dims.size() < 3 || x.dims.size() > 4)
+      return "rank " + std::to_string(x.dims.size()) + ", expected 3 or 4";
     const auto attributes = read_attributes<ConvAttributes>(node.attributes);
     const Window window = conv_window(attributes, x.dims, w.dims);
     const size_t last = window.rank() - 1;
@@ -107,7 +108,8 @@ struct Reader {
   std::optional<std::string> read_matmul() {
     const TensorDesc &a = input_of(problem, c.a_input), &b = input_of(problem, c.b_input);
     const size_t ra = a.dims.size(), rb = b.dims.size();
-    if (ra < 2 || rb < 2) return "an operand of rank " + std::to_string(std::min(ra, rb)) + ", expected at least 2";
+    if (ra < 2 || rb < 2)
+      return "an operand of rank " + std::to_string(std::min(ra, rb)) + ", expected at least 2";
     ProductShape& g = c.product;
     g.m = a.dims[ra - 2], c.k = a.dims[ra - 1], c.n = b.dims[rb - 1];
     g.a_row = a.strides[ra - 2], g.a_k = a.strides[ra - 1];
@@ -139,10 +141,12 @@ struct Reader {
     g.m = a.dims[trans_a ? 1 : 0], c.k = a.dims[trans_a ? 0 : 1], c.n = b.dims[trans_b ? 0 : 1];
     g.a_row = a.strides[trans_a ? 1 : 0], g.a_k = a.strides[trans_a ? 0 : 1];
     g.b_k = b.strides[trans_b ? 1 : 0], g.b_n = b.strides[trans_b ? 0 : 1];
-    const float alpha = node.attributes.get<float>("alpha", 1.0f), beta = node.attributes.get<float>("beta", 1.0f);
+    const float alpha = node.attributes.get<float>("alpha", 1.0f),
+                beta = node.attributes.get<float>("beta", 1.0f);
     main_dims = {g.m, c.n};
     int c_input = -1;
-    if (const Value* value = node.input(2); value && beta != 0) c_input = body_input_index(problem.body(), value);
+    if (const Value* value = node.input(2); value && beta != 0)
+      c_input = body_input_index(problem.body(), value);
     const DType c_dtype = c_input >= 0 ? input_of(problem, c_input).dtype : DType::kUndefined;
     prepend(view, alpha, c_input, c_dtype, beta);
     return std::nullopt;
@@ -177,7 +181,8 @@ struct Reader {
       const bool is_bias = operand.input == bias_input_ && desc.dims.size() == 1;
       const Dims dims = is_bias ? Dims{desc.dims[0]} : desc.dims;
       const size_t lead = is_bias ? column_axis : main_dims.size() - std::min(main_dims.size(), dims.size());
-      if (!is_bias && dims.size() > main_dims.size()) return label(operand.input) + " has a higher rank than the result";
+      if (!is_bias && dims.size() > main_dims.size())
+        return label(operand.input) + " has a higher rank than the result";
       for (size_t d = 0, row = 0; d < main_dims.size(); ++d) {
         const bool has = d >= lead && d - lead < dims.size() && dims[d - lead] != 1;
         if (has && dims[d - lead] != main_dims[d]) return label(operand.input) + " enlarges the result";
@@ -204,9 +209,8 @@ struct Reader {
     std::vector<Dims*> all = {&c.y_rows};
     for (TailOperand& o : c.operands) all.push_back(&o.row_strides);
     for (size_t d = c.row_dims.size(); d-- > 1;) {
-      const bool even = std::all_of(all.begin(), all.end(), [&](const Dims* s) {
-        return (*s)[d - 1] == (*s)[d] * c.row_dims[d];
-      });
+      const bool even = std::all_of(all.begin(), all.end(),
+                                    [&](const Dims* s) { return (*s)[d - 1] == (*s)[d] * c.row_dims[d]; });
       if (!even && c.row_dims[d] != 1 && c.row_dims[d - 1] != 1) continue;
       for (Dims* s : all) {
         if (c.row_dims[d] == 1) (*s)[d] = (*s)[d - 1];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A MatMul, Gemm or Conv region read once for all GPU families: rows x columns of a result, what each is a sum of, and the
-// tail as a scalar program over that sum and its operands.
+// A MatMul, Gemm or Conv region read once for all GPU families: rows x columns of a result, what each is a
+// sum of, and the tail as a scalar program over that sum and its operands.
 #pragma once
 #include <memory>
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace wootz {
 
-/// An operand of the tail as a matrix over the result's rows and columns. A stride is 0 where it is broadcast.
+/// An operand of the tail as a matrix over the result's rows and columns. A stride is 0 where it is
+/// broadcast.
 struct TailOperand {
   int input = -1;  // of the region; -1: the sum itself (operand 0) or an immediate
   DType dtype = DType::kUndefined;
@@ -45,17 +46,17 @@ struct ProductShape {
 
 /// D[row, column] = sum over k of A[row, k] * B[column, k]; the tail makes the result of it.
 struct Contraction {
-  ScalarProgram tail;                  // operand 0 is the sum, in float32; bias and scales of the node come first
-  std::vector<TailOperand> operands;   // of the tail; entry 0 is unused
-  DType element = DType::kUndefined;   // of A and B
+  ScalarProgram tail;  // operand 0 is the sum, in float32; bias and scales of the node come first
+  std::vector<TailOperand> operands;  // of the tail; entry 0 is unused
+  DType element = DType::kUndefined;  // of A and B
   DType result = DType::kUndefined;
   int a_input = -1, b_input = -1;
   bool is_convolution = false;
   ConvolutionShape conv;
   ProductShape product;
   int64_t n = 1, k = 1;
-  Dims row_dims;     // of the result without its columns, merged where all operands allow it; at least one
-  Dims y_rows;       // strides of the result, one for each row dim
+  Dims row_dims;  // of the result without its columns, merged where all operands allow it; at least one
+  Dims y_rows;    // strides of the result, one for each row dim
   int64_t y_column = 1;
 
   int64_t rows() const { return element_count(row_dims); }
@@ -63,8 +64,8 @@ struct Contraction {
   /// Rows of one matrix of a batch; all rows for a convolution.
   int64_t matrix_rows() const { return is_convolution ? rows() : product.m; }
 
-  /// A read as one matrix [rows, k] with adjacent k and evenly spaced rows (a flat product or a pointwise convolution): the
-  /// elements between rows. Nothing where it is no such matrix.
+  /// A read as one matrix [rows, k] with adjacent k and evenly spaced rows (a flat product or a pointwise
+  /// convolution): the elements between rows. Nothing where it is no such matrix.
   std::optional<int64_t> a_pitch() const;
   /// The same of the result, columns adjacent.
   std::optional<int64_t> y_pitch() const;

@@ -28,7 +28,8 @@ class GemmMma final : public Tactic {
   std::optional<std::string> refusal(const Problem& problem) const override {
     Contraction c;
     if (auto why = Contraction::read(problem, c)) return why;
-    if (c.element == DType::kBFloat16 && !target_.arch.at_least(80)) return "bfloat16 has no tensor cores before sm_80";
+    if (c.element == DType::kBFloat16 && !target_.arch.at_least(80))
+      return "bfloat16 has no tensor cores before sm_80";
     if (c.element != DType::kFloat16 && c.element != DType::kBFloat16)
       return "elements of type " + std::string(dtype_name(c.element)) + ", expected 16-bit floats";
     if (auto why = Gather::refusal(problem, c)) return why;
@@ -50,7 +51,8 @@ class GemmMma final : public Tactic {
                                                            {"warps_n", t.warps_n},
                                                            {"stages", target_.arch.at_least(80) ? 4 : 2}}});
     }
-    std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(rated.begin(), rated.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     constexpr size_t kMost = 4;
     std::vector<TacticConfig> list;
     for (size_t i = 0; i < std::min(kMost, rated.size()); ++i) list.push_back(rated[i].second);
@@ -67,7 +69,8 @@ class GemmMma final : public Tactic {
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
                                       const Packed& packed) const override {
     Contraction c;
-    if (auto why = Contraction::read(problem, c)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    if (auto why = Contraction::read(problem, c))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const bool packs = Gather::packs_b(problem, c);
     const Gather gather(c, packs, kChannelMultiple);
     const TailSource tail(c, {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products and convolutions with float32 multiplications and sums on every GPU: float32 models exactly as stated, and 16-bit
-// floats that the tensor cores of a card do not know.
+// Products and convolutions with float32 multiplications and sums on every GPU: float32 models exactly as
+// stated, and 16-bit floats that the tensor cores of a card do not know.
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/gemm/gather_problem.h"
 #include "backends/cuda/kernels/gemm/tail_source.h"
@@ -27,9 +27,11 @@ class GemmSimt final : public Tactic {
     Contraction c;
     Contraction::read(problem, c);
     const Gather gather(c, Gather::packs_b(problem, c), 1);
-    const TacticConfig large{{{"m", 128}, {"n", 128}}}, tall{{{"m", 128}, {"n", 64}}}, small{{{"m", 64}, {"n", 64}}};
+    const TacticConfig large{{{"m", 128}, {"n", 128}}}, tall{{{"m", 128}, {"n", 64}}},
+        small{{{"m", 64}, {"n", 64}}};
     if (gather.columns() <= 64) return {small, tall};
-    if (gather.problem(128, 128).blocks() < static_cast<unsigned>(target_.multiprocessors)) return {small, tall, large};
+    if (gather.problem(128, 128).blocks() < static_cast<unsigned>(target_.multiprocessors))
+      return {small, tall, large};
     return {large, tall, small};
   }
 
@@ -43,7 +45,8 @@ class GemmSimt final : public Tactic {
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
                                       const Packed& packed) const override {
     Contraction c;
-    if (auto why = Contraction::read(problem, c)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    if (auto why = Contraction::read(problem, c))
+      throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const bool packs = Gather::packs_b(problem, c);
     const Gather gather(c, packs, 1);
     const TailSource tail(c, {});

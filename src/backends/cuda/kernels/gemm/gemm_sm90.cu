@@ -121,7 +121,7 @@ __device__ void produce(const Shared& shared, const TensorMap& map_a, const Tens
   constexpr bool kEarlyB = B_CONSTANT && !B_RESIDENT;
   int early = 0;
   if constexpr (B_RESIDENT) {
-    if (!B_CONSTANT) previous_kernel_done();
+    if (!B_CONSTANT) wz::after_previous();
     barrier_expect(shared.loaded, kBlocksK * kBytesB);
     for (int k = 0; k < kBlocksK; ++k)
       load_2d(shared.resident + k * kBytesB, map_b, shared.loaded, k * 64, tile_at(0, p, rank).col);
@@ -135,7 +135,7 @@ __device__ void produce(const Shared& shared, const TensorMap& map_a, const Tens
       load_b(shared, map_b, shared.full + 8 * k, k, k, part_b, tile, p);
     }
   }
-  previous_kernel_done();
+  wz::after_previous();
   Cursor at;
   for (; t < tiles; t += step) {
     const Tile tile = tile_at(t, p, rank);
@@ -350,7 +350,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1) __cluster
     cluster_sync();
   else
     __syncthreads();
-  let_next_kernel_start();
+  wz::start_next();
 
   const int group = threadIdx.x / 128;
   if (group == 0) {
@@ -359,7 +359,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1) __cluster
     __syncwarp();
   } else {
     take_registers<CONSUMERS == 3 ? 160 : 232>();
-    previous_kernel_done();
+    wz::after_previous();
     consume(shared, map_c, map_residual, tail, p, group - 1);
   }
   // A block must not end while a peer still copies into it or signals its barriers.

@@ -60,7 +60,8 @@ class GemmSm90 final : public Tactic {
     std::vector<std::pair<double, TacticConfig>> rated;
     for (const Way& way : kWays)
       if (fits(way, o)) rated.emplace_back(cost(way, o), way.config());
-    std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(rated.begin(), rated.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     constexpr size_t kMost = 6;
     std::vector<TacticConfig> list;
     for (size_t i = 0; i < std::min(kMost, rated.size()); ++i) list.push_back(rated[i].second);
@@ -88,7 +89,8 @@ class GemmSm90 final : public Tactic {
     Parameters parameters;
     parameters.m_tiles = static_cast<int>(tiles_m(way, o));
     parameters.rows = static_cast<int>(o.rows());
-    parameters.rows_out = static_cast<int>(c.conv.out_h), parameters.cols_out = static_cast<int>(c.conv.out_w);
+    parameters.rows_out = static_cast<int>(c.conv.out_h),
+    parameters.cols_out = static_cast<int>(c.conv.out_w);
     const HopperBatch& b = o.batch();
     parameters.batch = static_cast<int>(o.matrices()), parameters.batch_inner = static_cast<int>(b.inner);
     parameters.a_outer = b.a_outer != 0, parameters.a_inner = b.a_inner != 0;
@@ -97,7 +99,8 @@ class GemmSm90 final : public Tactic {
     CudaGeometry geometry;
     const int64_t tiles = parameters.m_tiles * tiles_n(way, c) * o.matrices();
     const int64_t blocks =
-        way.resident ? std::min<int64_t>(parameters.m_tiles, target_.multiprocessors / tiles_n(way, c)) * tiles_n(way, c)
+        way.resident ? std::min<int64_t>(parameters.m_tiles, target_.multiprocessors / tiles_n(way, c)) *
+                           tiles_n(way, c)
                      : std::min(tiles, target_.multiprocessors / way.cluster) * way.cluster;
     geometry.grid.x = static_cast<unsigned>(blocks);
     geometry.block.x = static_cast<unsigned>(128 * (way.consumers + 1));
@@ -143,7 +146,8 @@ class GemmSm90 final : public Tactic {
     const int64_t panel_bytes = w.consumers * room.panels * kPanelBytes;
     const int64_t resident = w.resident ? o.blocks_k() * w.bn * kRowBytes : 0;
     const int64_t stage = (w.tile_rows() + (w.resident ? 0 : w.bn)) * kRowBytes;
-    const int64_t left = static_cast<int64_t>(target_.shared_bytes_per_block) - panel_bytes - resident - barriers;
+    const int64_t left =
+        static_cast<int64_t>(target_.shared_bytes_per_block) - panel_bytes - resident - barriers;
     room.stages = std::min(left / stage, kMostStages);
     room.bytes = room.stages * stage + panel_bytes + resident + 8 * (2 * room.stages + w.consumers + 1);
     return room;
@@ -152,11 +156,12 @@ class GemmSm90 final : public Tactic {
   bool fits(const Way& w, const HopperOperands& o) const {
     const Contraction& c = o.contraction();
     if (room_for(w, o).stages < 3) return false;
-    if (w.bn > 64 && c.n <= w.bn / 2) return false;                                  // half of every tile is empty
+    if (w.bn > 64 && c.n <= w.bn / 2) return false;  // half of every tile is empty
     if (w.cluster > 1 && (o.is_batched() || tiles_m(w, o) * tiles_n(w, c) < 64)) return false;
     if (w.cluster > 1 && w.along_n && c.n % (w.bn * w.cluster) != 0) return false;
     if (w.resident)
-      return !o.is_batched() && c.n > w.bn && o.blocks_k() <= 4 && tiles_n(w, c) <= target_.multiprocessors / 4 &&
+      return !o.is_batched() && c.n > w.bn && o.blocks_k() <= 4 &&
+             tiles_n(w, c) <= target_.multiprocessors / 4 &&
              tiles_m(w, o) * tiles_n(w, c) > 2 * target_.multiprocessors;
     return w.tile_rows() <= 64 || o.rows() > w.tile_rows() / 2;
   }
@@ -166,8 +171,8 @@ class GemmSm90 final : public Tactic {
     const double tiles = double(tiles_m(w, o) * tiles_n(w, o.contraction()) * o.matrices() * w.cluster);
     const double waves = std::ceil(tiles / target_.multiprocessors);
     const double area = double(w.tile_rows() * w.bn), edge = double(w.tile_rows() + (w.resident ? 0 : w.bn));
-    // Clocks: 1,024 multiply-adds of the matrix unit each, narrow tiles at half; 28 bytes from L2, operands shared in
-    // clusters; the epilogue, which ping-pong hides behind the other consumer's products.
+    // Clocks: 1,024 multiply-adds of the matrix unit each, narrow tiles at half; 28 bytes from L2, operands
+    // shared in clusters; the epilogue, which ping-pong hides behind the other consumer's products.
     const double k = double(o.blocks_k() * 64);
     const double products = area * k / (w.bn >= 128 ? 4096.0 : 2600.0);
     const double copies = (w.cluster > 1 ? 0.8 : 1.0) * edge * k * 2 / 50.0;

@@ -34,7 +34,8 @@ class GemmSplitK final : public Tactic {
         if (splits > o.blocks_k() || rows >= (o.rows() + 7) / 8 * 8 + 8) continue;
         rated.emplace_back(cost(o, rows, splits), TacticConfig{{{"rows", rows}, {"splits", splits}}});
       }
-    std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(rated.begin(), rated.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     constexpr size_t kMost = 5;
     std::vector<TacticConfig> list;
     for (size_t i = 0; i < std::min(kMost, rated.size()); ++i) list.push_back(rated[i].second);
@@ -55,7 +56,8 @@ class GemmSplitK final : public Tactic {
     const Contraction& c = o.contraction();
     const int64_t bn = config.get("rows"), splits = config.get("splits");
     const int64_t stage = (kFeatures + bn) * kRowBytes, blocks = (o.blocks_k() + splits - 1) / splits;
-    // Half of a multiprocessor's memory, so that two blocks fit where there are more blocks than multiprocessors.
+    // Half of a multiprocessor's memory, so that two blocks fit where there are more blocks than
+    // multiprocessors.
     const int64_t room = blocks_of(o, bn, splits) > target_.multiprocessors ? 108 * 1024 : 220 * 1024;
     const int64_t stages = std::clamp<int64_t>(room / stage, 1, blocks);
     const TailSource tail(c, {});
@@ -93,7 +95,8 @@ class GemmSplitK final : public Tactic {
     const double blocks = double(blocks_of(o, bn, splits));
     const double steps = std::ceil(double(o.blocks_k()) / double(splits));
     const double busy = std::min(blocks, double(target_.multiprocessors));
-    // The first bytes take a microsecond; then L2 feeds each multiprocessor, all of them at most 3,800 bytes a clock.
+    // The first bytes take a microsecond; then L2 feeds each multiprocessor, all of them at most 3,800 bytes
+    // a clock.
     const double rate = std::min(64.0, 3800.0 / busy);
     const double step = std::max(double((kFeatures + bn) * kRowBytes) / rate, 64.0 + 2.0 * double(bn));
     const double waves = std::ceil(blocks / (2.0 * target_.multiprocessors));

@@ -8,8 +8,8 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kStepK = 64;   // elements of a swizzled row
-constexpr int64_t kAlign = 8;    // elements of sixteen bytes
+constexpr int64_t kStepK = 64;  // elements of a swizzled row
+constexpr int64_t kAlign = 8;   // elements of sixteen bytes
 
 bool aligned(std::initializer_list<int64_t> strides) {
   return std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s % kAlign == 0; });
@@ -32,7 +32,8 @@ int64_t pitch_of(const Dims& dims, const Dims& strides) {
 
 }  // namespace
 
-std::optional<std::string> HopperOperands::read(const CudaTarget& target, const Problem& problem, HopperOperands& o) {
+std::optional<std::string> HopperOperands::read(const CudaTarget& target, const Problem& problem,
+                                                HopperOperands& o) {
   if (!target.arch.has_wgmma()) return "wgmma is there on sm_90a only";
   Contraction& c = o.c_;
   if (auto why = Contraction::read(problem, c)) return why;
@@ -57,7 +58,8 @@ std::optional<std::string> HopperOperands::read_product() {
   } else if (!aligned({p.a_row})) {
     return "rows of A do not begin on multiples of 16 bytes";
   }
-  if (!packs_b_ && (p.b_k != 1 || !aligned({p.b_n}))) return "columns of B are not adjacent along k on 16 bytes";
+  if (!packs_b_ && (p.b_k != 1 || !aligned({p.b_n})))
+    return "columns of B are not adjacent along k on 16 bytes";
   // Batch dimensions that every operand steps through evenly become one.
   struct Axis {
     int64_t size, a, b, y;
@@ -89,13 +91,15 @@ std::optional<std::string> HopperOperands::read_product() {
 std::optional<std::string> HopperOperands::read_convolution() const {
   const ConvolutionShape& g = c_.conv;
   if (g.groups != 1) return "groups";
-  if (g.x_c != 1 || !aligned({g.x_w, g.x_h, g.x_n})) return "the input is not channels-last with pixels on 16 bytes";
+  if (g.x_c != 1 || !aligned({g.x_w, g.x_h, g.x_n}))
+    return "the input is not channels-last with pixels on 16 bytes";
   const int64_t span_h = (g.kernel_h - 1) * g.dilation_h, span_w = (g.kernel_w - 1) * g.dilation_w;
   // Fields of the im2col mode: corners of 8 bits, offsets of 8 bits, element strides up to 8.
   const auto fits = [](int64_t pad, int64_t end, int64_t span, int64_t stride) {
     return pad <= 128 && span - end <= 128 && end - span <= 127 && span <= 255 && stride <= 8;
   };
-  if (!fits(g.pad_top, g.pad_bottom, span_h, g.stride_h) || !fits(g.pad_left, g.pad_right, span_w, g.stride_w))
+  if (!fits(g.pad_top, g.pad_bottom, span_h, g.stride_h) ||
+      !fits(g.pad_left, g.pad_right, span_w, g.stride_w))
     return "pads, filter or stride beyond the im2col mode of tensor maps";
   return std::nullopt;
 }
@@ -104,7 +108,8 @@ std::optional<std::string> HopperOperands::result_refusal() const {
   if (c_.result != c_.element) return "a result of another type than the operands";
   if (c_.n != 1 && c_.y_column != 1) return "the result's columns are not adjacent";
   if (is_batched()) {
-    if (!aligned({c_.product.y_row, batch_.y_inner, batch_.y_outer})) return "rows of the result are not on 16 bytes";
+    if (!aligned({c_.product.y_row, batch_.y_inner, batch_.y_outer}))
+      return "rows of the result are not on 16 bytes";
     return std::nullopt;
   }
   if (!y_pitch_) return "the result's rows are not evenly spaced";
@@ -122,8 +127,8 @@ cuda::MapType HopperOperands::map_type() const {
   return c_.element == DType::kBFloat16 ? cuda::MapType::kBFloat16 : cuda::MapType::kFloat16;
 }
 
-TensorMapSpec HopperOperands::matrices_map(int64_t rows, int64_t columns, int64_t row, int64_t inner, int64_t outer,
-                                           int64_t box_rows) const {
+TensorMapSpec HopperOperands::matrices_map(int64_t rows, int64_t columns, int64_t row, int64_t inner,
+                                           int64_t outer, int64_t box_rows) const {
   const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
   TensorMapSpec spec;
   spec.type = map_type();

@@ -19,7 +19,8 @@ struct HopperBatch {
 class HopperOperands {
  public:
   /// Reads a region; or tells why the copy engine and the matrix unit of sm_90a do not serve it.
-  static std::optional<std::string> read(const CudaTarget& target, const Problem& problem, HopperOperands& operands);
+  static std::optional<std::string> read(const CudaTarget& target, const Problem& problem,
+                                         HopperOperands& operands);
 
   const Contraction& contraction() const { return c_; }
   bool is_im2col() const { return c_.is_convolution && !a_pitch_; }
@@ -62,7 +63,8 @@ class HopperOperands {
   std::optional<int64_t> a_pitch_, y_pitch_;
 };
 
-/// D[64, n] (+)= A[64, 16] * B[n, 16]^T as a function wgmma(d, a, b, accumulate), both operands K-major in shared memory.
+/// D[64, n] (+)= A[64, 16] * B[n, 16]^T as a function wgmma(d, a, b, accumulate), both operands K-major in
+/// shared memory.
 std::string wgmma_source(int64_t n, DType element);
 
 }  // namespace wootz

@@ -62,9 +62,9 @@ __device__ void produce(const Block& b, const TensorMap& map_x, const TensorMap&
   pixel = {w * STRIDE_W - PAD_LEFT, h * STRIDE_H - PAD_TOP, image};
 #endif
   const int ahead = min(b.last, b.first + STAGES);
-  if (!B_CONSTANT) previous_kernel_done();
+  if (!B_CONSTANT) wz::after_previous();
   for (int k = b.first; k < ahead; ++k) load_w(b, map_w, k);
-  previous_kernel_done();
+  wz::after_previous();
   for (int k = b.first; k < ahead; ++k) load_x(b, map_x, k, pixel);
   for (int k = ahead; k < b.last; ++k) {
     const int use = (k - b.first) / STAGES;
@@ -98,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
     barriers_are_initialised();
   }
   __syncthreads();
-  let_next_kernel_start();
+  wz::start_next();
 
   float sum[BN / 2];
   if (warp == 4) {
@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
       if (k > b.first && lane == 0) barrier_arrive_local(b.empty + 8 * ((k - 1 - b.first) % STAGES));
     }
     mma_wait<0>();
-    previous_kernel_done();
+    wz::after_previous();
     // Every load has landed and every wgmma of this warp is done; the other warps may still read the stages.
     named_sync(1, 128);
     float* partial = reinterpret_cast<float*>(memory);

@@ -50,7 +50,8 @@ std::optional<std::string> TailSource::refusal(const Contraction& c) {
 std::optional<std::string> TailSource::column_refusal(const Contraction& c) {
   if (auto why = refusal(c)) return why;
   for (size_t i : memory_operands(c))
-    if (!c.operands[i].is_per_column()) return "an operand of the tail differs between the rows of the result";
+    if (!c.operands[i].is_per_column())
+      return "an operand of the tail differs between the rows of the result";
   return std::nullopt;
 }
 
@@ -83,14 +84,16 @@ std::string TailSource::stride(int64_t value) {
 void TailSource::write_rows() {
   const Contraction& c = contraction_;
   const std::vector<size_t> operands = memory_operands(c);
-  std::string parameters = "void* __restrict__ y", members = "  void* y;\n", binds = "y", row = "struct Row {\n  i64 y;\n";
+  std::string parameters = "void* __restrict__ y", members = "  void* y;\n", binds = "y",
+              row = "struct Row {\n  i64 y;\n";
   for (size_t i : operands) {
     const std::string p = name_of("o", i);
     parameters += ", const void* __restrict__ " + p;
     members += "  const void* " + p + ";\n";
     binds += ", " + p;
     inputs_.push_back(static_cast<size_t>(c.operands[i].input));
-    if (static_cast<int>(i) != staged_.column && static_cast<int>(i) != staged_.residual) row += "  i64 " + p + ";\n";
+    if (static_cast<int>(i) != staged_.column && static_cast<int>(i) != staged_.residual)
+      row += "  i64 " + p + ";\n";
   }
   text_ += "struct Strides {\n  i64 at[" + text_of(kMostStrides) + "];\n};\n";
   text_ += "struct Tail {\n" + members + "  const Strides& s;\n};\n" + row + "};\n";
@@ -128,8 +131,10 @@ void TailSource::write_rows() {
 
 void TailSource::write_finish() {
   const Contraction& c = contraction_;
-  text_ += "template <int V>\nWZ_FN void finish(float (&x)[V], const float (&column)[V], const float (&residual)[V], "
-           "const Row& at, int col, const Tail& tail) {\n";
+  text_ +=
+      "template <int V>\nWZ_FN void finish(float (&x)[V], const float (&column)[V], const float "
+      "(&residual)[V], "
+      "const Row& at, int col, const Tail& tail) {\n";
   std::vector<std::string> names(c.operands.size(), "0.0f");
   names[0] = "x[i]";
   for (size_t i : memory_operands(c)) {
@@ -142,8 +147,8 @@ void TailSource::write_finish() {
       const std::string name = name_of("v", i), type(memory_type(o.dtype)), p = name_of("o", i);
       const std::string aligned = rows_aligned(o.row_strides, 4) ? "wz::is_aligned(tail." + p + ")" : "false";
       text_ += "  " + std::string(register_type(o.dtype)) + " " + name + "[V];\n";
-      text_ += "  load_run<V, " + text_of(o.column_stride) + ">(" + name + ", (const " + type + "*)tail." + p + " + at." +
-               p + ", col, " + aligned + ");\n";
+      text_ += "  load_run<V, " + text_of(o.column_stride) + ">(" + name + ", (const " + type + "*)tail." +
+               p + " + at." + p + ", col, " + aligned + ");\n";
       names[i] = name + "[i]";
     }
   }
@@ -162,28 +167,36 @@ void TailSource::write_columns() {
     const TailOperand& o = c.operands[i];
     const std::string name = name_of("v", i), p = name_of("o", i);
     members += "  " + std::string(register_type(o.dtype)) + " " + name + "[V];\n";
-    loads += "  load_run<V, " + text_of(o.column_stride) + ">(c." + name + ", (const " + std::string(memory_type(o.dtype)) +
-             "*)tail." + p + ", col, wz::is_aligned(tail." + p + "));\n";
+    loads += "  load_run<V, " + text_of(o.column_stride) + ">(c." + name + ", (const " +
+             std::string(memory_type(o.dtype)) + "*)tail." + p + ", col, wz::is_aligned(tail." + p + "));\n";
     names[i] = "c." + name + "[i]";
   }
   text_ += "template <int V>\nstruct Columns {\n" + members + "};\n";
-  text_ += "template <int V>\nWZ_FN Columns<V> columns_at(int col, const Tail& tail) {\n  Columns<V> c;\n" + loads +
-           "  return c;\n}\n";
+  text_ += "template <int V>\nWZ_FN Columns<V> columns_at(int col, const Tail& tail) {\n  Columns<V> c;\n" +
+           loads + "  return c;\n}\n";
   const ProgramText program = program_text(c.tail, names);
-  text_ += "template <int V>\nWZ_FN void finish_columns(float (&x)[V], const Columns<V>& c) {\n#pragma unroll\n"
-           "  for (int i = 0; i < V; ++i) {\n" + program.statements + "    x[i] = " + program.results[0] + ";\n  }\n}\n";
-  text_ += "WZ_FN float finish_column(float x, const Columns<1>& c) {\n  float y[1] = {x};\n  finish_columns<1>(y, c);\n"
-           "  return y[0];\n}\n";
+  text_ +=
+      "template <int V>\nWZ_FN void finish_columns(float (&x)[V], const Columns<V>& c) {\n#pragma unroll\n"
+      "  for (int i = 0; i < V; ++i) {\n" +
+      program.statements + "    x[i] = " + program.results[0] + ";\n  }\n}\n";
+  text_ +=
+      "WZ_FN float finish_column(float x, const Columns<1>& c) {\n  float y[1] = {x};\n  "
+      "finish_columns<1>(y, c);\n"
+      "  return y[0];\n}\n";
 }
 
 void TailSource::write_store() {
   const Contraction& c = contraction_;
   const std::string aligned = rows_aligned(c.y_rows, 4) ? "wz::is_aligned(tail.y)" : "false";
-  text_ += "template <int V>\nWZ_FN void store_result(const float (&x)[V], const Row& at, int col, const Tail& tail) {\n";
-  text_ += "  store_run<V, " + text_of(c.y_column) + ">((Result*)tail.y + at.y, col, x, " + aligned + ");\n}\n";
+  text_ +=
+      "template <int V>\nWZ_FN void store_result(const float (&x)[V], const Row& at, int col, const Tail& "
+      "tail) {\n";
+  text_ +=
+      "  store_run<V, " + text_of(c.y_column) + ">((Result*)tail.y + at.y, col, x, " + aligned + ");\n}\n";
   if (staged_.column >= 0)
-    text_ += "WZ_FN u32 column_pair(const Tail& tail, int col) {\n  return *(const u32*)((const Column*)tail." +
-             name_of("o", static_cast<size_t>(staged_.column)) + " + col);\n}\n";
+    text_ +=
+        "WZ_FN u32 column_pair(const Tail& tail, int col) {\n  return *(const u32*)((const Column*)tail." +
+        name_of("o", static_cast<size_t>(staged_.column)) + " + col);\n}\n";
   else
     text_ += "WZ_FN u32 column_pair(const Tail&, int) { return 0; }\n";
 }
@@ -206,9 +219,8 @@ StagedOperands stageable_operands(const Contraction& c) {
       continue;
     }
     if (staged.residual >= 0 || o.is_per_column() || o.constant || c.n % 8 != 0) continue;
-    const bool like_result = std::equal(o.row_strides.begin(), o.row_strides.end(), c.y_rows.begin(), [](int64_t a, int64_t b) {
-      return (a == 0) == (b == 0);
-    });
+    const bool like_result = std::equal(o.row_strides.begin(), o.row_strides.end(), c.y_rows.begin(),
+                                        [](int64_t a, int64_t b) { return (a == 0) == (b == 0); });
     if (like_result && rows_aligned(o.row_strides, 8)) staged.residual = static_cast<int>(i);
   }
   return staged;

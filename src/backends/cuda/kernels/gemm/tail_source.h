@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tail of a contraction as CUDA C++: the functions row_at, finish and store_result that every kernel of these families
-// calls, and the launch parameters that they read.
+// The tail of a contraction as CUDA C++: the functions row_at, finish and store_result that every kernel of
+// these families calls, and the launch parameters that they read.
 #pragma once
 #include <optional>
 #include <string>
@@ -22,12 +22,12 @@ class TailSource {
 
   /// Why a tail has no such text; nothing when it has.
   static std::optional<std::string> refusal(const Contraction& contraction);
-  /// The same for kernels that finish a column's results with columns_at and finish_columns: every operand must be the same
-  /// in all rows.
+  /// The same for kernels that finish a column's results with columns_at and finish_columns: every operand
+  /// must be the same in all rows.
   static std::optional<std::string> column_refusal(const Contraction& contraction);
 
-  /// #includes and definitions that go before a kernel's file: N, Element, Column, HAS_COLUMN, HAS_RESIDUAL, Row, Tail,
-  /// TAIL_PARAMETERS, TAIL; Columns, where column_refusal() has no objection.
+  /// #includes and definitions that go before a kernel's file: N, Element, Column, HAS_COLUMN, HAS_RESIDUAL,
+  /// Row, Tail, TAIL_PARAMETERS, TAIL; Columns, where column_refusal() has no objection.
   const std::string& text() const { return text_; }
   /// Adds the launch parameters that TAIL_PARAMETERS names; they are a function's last.
   void add_parameters(CudaLaunch& launch) const;
@@ -42,12 +42,13 @@ class TailSource {
   const Contraction& contraction_;
   StagedOperands staged_;
   std::string text_;
-  std::vector<size_t> inputs_;     // of the region: pointers, in order
-  std::vector<int64_t> strides_;   // what the text reads as tail.at[i]
+  std::vector<size_t> inputs_;    // of the region: pointers, in order
+  std::vector<int64_t> strides_;  // what the text reads as tail.at[i]
 };
 
-/// The 16-bit vector over columns and the matrix like the result that a kernel may stage: per-column constants or inputs of
-/// the element type whose pairs are aligned, and a matrix with rows a multiple of 16 bytes apart.
+/// The 16-bit vector over columns and the matrix like the result that a kernel may stage: per-column
+/// constants or inputs of the element type whose pairs are aligned, and a matrix with rows a multiple of 16
+/// bytes apart.
 StagedOperands stageable_operands(const Contraction& contraction);
 
 }  // namespace wootz

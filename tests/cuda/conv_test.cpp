@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cuda/contraction_cases.h"
+
+namespace wootz {
+namespace {
+
+constexpr const char *kSm90 = "cuda.gemm.sm90", *kSplitK = "cuda.gemm.splitk_sm90", *kMma = "cuda.gemm.mma",
+                     *kSimt = "cuda.gemm.simt", *kHalo = "cuda.conv.halo3x3_sm90",
+                     *kStem = "cuda.conv.stem_sm90", *kDirect = "cuda.conv.direct",
+                     *kRows = "cuda.depthwise.rows_sm90";
+
+void expect_each(const ConvolutionCase& p, std::initializer_list<const char*> tactics) {
+  CudaCase test;
+  add_convolution(test, p);
+  for (const char* id : tactics) test.expect(id);
+}
+
+TEST(CudaConv, ImplicitProduct) {
+  expect_each({.n = 3, .c = 64, .h = 15, .w = 13, .m = 192}, {kSm90, kSplitK, kMma});
+  expect_each({.n = 2, .c = 128, .h = 15, .w = 15, .m = 64, .stride = 2, .tail = TailKind::kResidualRelu},
+              {kSm90, kSplitK, kMma});
+}
+
+TEST(CudaConv, ChannelsThatFillNoStep) {
+  expect_each({.n = 2, .c = 24, .h = 12, .w = 10, .m = 40, .tail = TailKind::kResidualRelu},
+              {kSm90, kSplitK, kMma});
+  expect_each({.n = 1, .c = 96, .h = 9, .w = 9, .m = 72}, {kSm90, kMma});
+}
+
+TEST(CudaConv, FiltersStridesAndPads) {
+  expect_each({.n = 2, .c = 64, .h = 12, .w = 20, .m = 64, .kh = 3, .kw = 1, .pads = {1, 0, 1, 0}},
+              {kSm90, kMma});
+  expect_each({.n = 1, .c = 64, .h = 14, .w = 11, .m = 64, .kh = 5, .kw = 3, .pads = {2, 0, 1, 3}},
+              {kSm90, kSplitK, kMma});
+  expect_each({.n = 1, .c = 64, .h = 16, .w = 16, .m = 64, .dilation = 2, .pads = {2, 2, 2, 2}},
+              {kSm90, kMma});
+  expect_each(
+      {.n = 2, .c = 64, .h = 14, .w = 14, .m = 128, .kh = 1, .kw = 1, .stride = 2, .pads = {0, 0, 0, 0}},
+      {kSm90, kSplitK, kMma});
+}
+
+TEST(CudaConv, Pointwise) {
+  expect_each({.n = 2,
+               .c = 40,
+               .h = 7,
+               .w = 9,
+               .m = 72,
+               .kh = 1,
+               .kw = 1,
+               .pads = {0, 0, 0, 0},
+               .tail = TailKind::kResidualRelu},
+              {kSm90, kSplitK, kMma});
+  expect_each({.n = 2,
+               .c = 32,
+               .h = 8,
+               .w = 8,
+               .m = 16,
+               .kh = 1,
+               .kw = 1,
+               .pads = {0, 0, 0, 0},
+               .tail = TailKind::kScaleRows},
+              {kSm90, kSplitK, kMma});
+}
+
+TEST(CudaConv, BFloat16) {
+  expect_each({.n = 1, .c = 64, .h = 10, .w = 10, .m = 64, .dtype = DType::kBFloat16},
+              {kSm90, kSplitK, kHalo, kMma});
+}
+
+TEST(CudaConv, AnyLayoutAndSize) {
+  expect_each({.n = 2, .c = 5, .h = 9, .w = 7, .m = 3}, {kMma, kSimt, kDirect});
+  expect_each({.n = 1,
+               .c = 17,
+               .h = 6,
+               .w = 5,
+               .m = 70,
+               .stride = 2,
+               .x_storage = Storage::kRowMajor,
+               .y_storage = Storage::kRowMajor},
+              {kMma, kSimt});
+  expect_each({.n = 1, .c = 12, .h = 11, .w = 10, .m = 20, .kh = 5, .pads = {2, 0, 1, 3}}, {kMma});
+}
+
+TEST(CudaConv, Groups) {
+  expect_each({.n = 1, .c = 12, .h = 9, .w = 9, .m = 18, .group = 3}, {kMma, kSimt, kDirect});
+  expect_each({.n = 2, .c = 64, .h = 8, .w = 8, .m = 64, .group = 2, .tail = TailKind::kResidualRelu},
+              {kMma});
+  expect_each({.n = 1, .c = 6, .h = 9, .w = 9, .m = 12, .group = 6}, {kDirect});
+}
+
+TEST(CudaConv, WeightsThatVary) {
+  expect_each({.n = 1, .c = 20, .h = 8, .w = 8, .m = 24, .constant_w = false}, {kDirect});
+}
+
+TEST(CudaConv, Halo) {
+  expect_each({.n = 3, .c = 64, .h = 15, .w = 15, .m = 64}, {kHalo});
+  expect_each({.n = 2, .c = 64, .h = 6, .w = 56, .m = 64, .tail = TailKind::kGelu}, {kHalo});
+}
+
+TEST(CudaConv, FirstLayers) {
+  expect_each({.n = 2,
+               .c = 3,
+               .h = 33,
+               .w = 38,
+               .m = 64,
+               .kh = 7,
+               .kw = 7,
+               .stride = 2,
+               .pads = {3, 3, 3, 3},
+               .x_storage = Storage::kRowMajor},
+              {kStem, kMma});
+  expect_each(
+      {.n = 2, .c = 3, .h = 24, .w = 32, .m = 32, .stride = 2, .pads = {0, 0, 1, 1}, .tail = TailKind::kGelu},
+      {kStem});
+  expect_each({.n = 1, .c = 3, .h = 20, .w = 30, .m = 64, .x_storage = Storage::kRowMajor}, {kStem});
+  expect_each({.n = 1,
+               .c = 3,
+               .h = 32,
+               .w = 32,
+               .m = 24,
+               .kh = 6,
+               .kw = 6,
+               .stride = 2,
+               .pads = {2, 2, 2, 2},
+               .dtype = DType::kBFloat16},
+              {kStem});
+}
+
+TEST(CudaConv, Depthwise) {
+  expect_each({.n = 2, .c = 48, .h = 14, .w = 14, .m = 48, .group = 48}, {kRows, kDirect});
+  expect_each(
+      {.n = 1, .c = 32, .h = 15, .w = 17, .m = 32, .kh = 5, .kw = 5, .group = 32, .pads = {2, 2, 2, 2}},
+      {kRows});
+  expect_each({.n = 2, .c = 96, .h = 16, .w = 16, .m = 96, .stride = 2, .group = 96}, {kRows});
+  expect_each({.n = 1,
+               .c = 16,
+               .h = 19,
+               .w = 12,
+               .m = 16,
+               .kh = 5,
+               .kw = 5,
+               .stride = 2,
+               .group = 16,
+               .pads = {2, 2, 2, 2},
+               .tail = TailKind::kGelu},
+              {kRows});
+  expect_each({.n = 1,
+               .c = 64,
+               .h = 14,
+               .w = 14,
+               .m = 64,
+               .kh = 7,
+               .kw = 7,
+               .group = 64,
+               .pads = {3, 3, 3, 3},
+               .dtype = DType::kBFloat16},
+              {kRows, kDirect});
+  expect_each({.n = 1, .c = 19, .h = 10, .w = 11, .m = 19, .stride = 2, .group = 19}, {kDirect});
+}
+
+TEST(CudaConv, Float32) {
+  expect_each(
+      {.n = 2, .c = 19, .h = 9, .w = 8, .m = 70, .dtype = DType::kFloat32, .tail = TailKind::kResidualRelu},
+      {kSimt});
+  expect_each({.n = 1,
+               .c = 3,
+               .h = 32,
+               .w = 30,
+               .m = 32,
+               .stride = 2,
+               .pads = {0, 0, 1, 1},
+               .dtype = DType::kFloat32,
+               .x_storage = Storage::kRowMajor},
+              {kSimt, kDirect});
+  expect_each({.n = 1, .c = 12, .h = 9, .w = 9, .m = 12, .group = 12, .dtype = DType::kFloat32}, {kDirect});
+}
+
+TEST(CudaConv, RefusalsNameTheReason) {
+  CudaCase rows;
+  add_convolution(rows, {.n = 1, .c = 32, .h = 8, .w = 8, .m = 16, .x_storage = Storage::kRowMajor});
+  EXPECT_NE(rows.refusal("sm_90a", kSm90).value_or("").find("channels-last"), std::string::npos);
+  CudaCase residual;
+  add_convolution(residual, {.n = 1, .c = 64, .h = 8, .w = 8, .m = 64, .tail = TailKind::kResidualRelu});
+  EXPECT_NE(residual.refusal("sm_90a", kHalo).value_or("").find("differs between the rows"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace wootz

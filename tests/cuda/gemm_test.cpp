@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cuda/contraction_cases.h"
+
+namespace wootz {
+namespace {
+
+constexpr const char *kSm90 = "cuda.gemm.sm90", *kSplitK = "cuda.gemm.splitk_sm90", *kMma = "cuda.gemm.mma",
+                     *kSimt = "cuda.gemm.simt";
+
+void expect_each(const ProductCase& p, std::initializer_list<const char*> tactics) {
+  CudaCase test;
+  add_product(test, p);
+  for (const char* id : tactics) test.expect(id);
+}
+
+TEST(CudaGemm, OneTileAndItsTails) {
+  expect_each({.a = {130, 72}, .b = {72, 136}, .bias = true}, {kSm90, kSplitK, kMma, kSimt});
+}
+
+TEST(CudaGemm, ManyTilesWithResidual) {
+  expect_each({.a = {1000, 200}, .b = {200, 328}, .tail = TailKind::kResidualRelu, .bias = true},
+              {kSm90, kMma});
+}
+
+TEST(CudaGemm, BFloat16) {
+  expect_each({.a = {200, 128},
+               .b = {128, 192},
+               .dtype = DType::kBFloat16,
+               .tail = TailKind::kResidualRelu,
+               .bias = true},
+              {kSm90, kSplitK, kMma});
+}
+
+TEST(CudaGemm, FewRowsLongSums) {
+  expect_each({.a = {49, 2048}, .b = {2048, 128}, .tail = TailKind::kRelu, .bias = true},
+              {kSplitK, kSm90, kMma});
+  expect_each({.a = {1, 520}, .b = {520, 1000}, .bias = true}, {kSplitK, kMma, kSimt});
+}
+
+TEST(CudaGemm, GeluAndRowOperands) {
+  expect_each({.a = {140, 64}, .b = {64, 128}, .tail = TailKind::kGelu, .bias = true}, {kSm90});
+  expect_each({.a = {140, 64}, .b = {64, 128}, .tail = TailKind::kScaleRows, .bias = true},
+              {kSm90, kSplitK, kMma});
+}
+
+TEST(CudaGemm, ManyRowsFlattened) {
+  expect_each({.a = {2, 3, 70, 64}, .b = {64, 200}, .tail = TailKind::kResidualRelu, .bias = true},
+              {kSm90, kMma});
+}
+
+TEST(CudaGemm, BatchesOfProducts) {
+  // Attention scores: both operands vary, B lies as rows of k.
+  expect_each(
+      {.a = {2, 3, 100, 64}, .b = {2, 3, 64, 72}, .constant_b = false, .b_storage = Storage::kReversed},
+      {kMma});
+  expect_each({.a = {2, 3, 33, 40}, .b = {2, 3, 40, 50}, .constant_b = false}, {kMma, kSimt});
+  expect_each({.a = {4, 1, 9, 12}, .b = {1, 3, 12, 20}, .constant_b = false}, {kMma, kSimt});
+  expect_each({.a = {9, 12}, .b = {5, 12, 20}, .constant_b = false}, {kMma});
+}
+
+TEST(CudaGemm, OddSizesAndStrides) {
+  expect_each({.a = {33, 17}, .b = {17, 21}, .tail = TailKind::kClip, .bias = true}, {kMma, kSimt});
+  expect_each({.a = {65, 40}, .b = {40, 66}, .a_storage = Storage::kReversed}, {kMma, kSimt});
+  expect_each({.a = {30, 24}, .b = {24, 33}, .constant_b = false, .a_storage = Storage::kPadded}, {kMma});
+  expect_each({.a = {1, 1}, .b = {1, 1}}, {kMma, kSimt});
+}
+
+TEST(CudaGemm, Float32) {
+  expect_each({.a = {200, 100},
+               .b = {100, 130},
+               .dtype = DType::kFloat32,
+               .tail = TailKind::kResidualRelu,
+               .bias = true},
+              {kSimt});
+  expect_each({.a = {2, 33, 40}, .b = {2, 40, 50}, .dtype = DType::kFloat32, .constant_b = false}, {kSimt});
+  expect_each({.a = {300, 8}, .b = {8, 7}, .dtype = DType::kFloat32, .tail = TailKind::kScaleRows}, {kSimt});
+}
+
+TEST(CudaGemm, BatchedOnHopper) {
+  CudaCase test;
+  add_product(test, {.a = {2, 3, 100, 64}, .b = {2, 3, 64, 72}, .constant_b = false});
+  // K^T as a view of [batch, heads, 72, 64].
+  test.problem().inputs[1].strides = {3 * 64 * 72, 64 * 72, 1, 64};
+  test.expect(kSm90);
+}
+
+TEST(CudaGemm, TransposesAndScales) {
+  for (int64_t trans : {0, 1, 2, 3}) {
+    Attributes a;
+    a.set("transA", trans & 1);
+    a.set("transB", trans >> 1);
+    a.set("alpha", 0.5f);
+    a.set("beta", 2.0f);
+    CudaCase test;
+    test.input(random_tensor(DType::kFloat16, (trans & 1) ? Dims{40, 70} : Dims{70, 40}, 1));
+    test.constant(random_tensor(DType::kFloat16, (trans >> 1) ? Dims{96, 40} : Dims{40, 96}, 2));
+    test.constant(random_tensor(DType::kFloat16, {96}, 3));
+    test.node("Gemm", {"0", "1", "2"}, {"y"}, a).result("y").tolerance(4e-3, 3e-2);
+    test.expect(kMma);
+    if (!(trans & 1)) test.expect(kSm90);
+  }
+}
+
+TEST(CudaGemm, NonFiniteValues) {
+  Tensor a = random_tensor(DType::kFloat16, {100, 64}, 1, 1);
+  a.as<uint16_t>()[5 * 64 + 3] = 0x7e00;   // NaN
+  a.as<uint16_t>()[40 * 64 + 9] = 0x7c00;  // infinity
+  CudaCase test;
+  test.input(a).constant(random_tensor(DType::kFloat16, {64, 72}, 2, 1));
+  test.node("MatMul", {"0", "1"}, {"m"}).node("Relu", {"m"}, {"y"}).result("y").tolerance(2e-3, 2e-2);
+  for (const char* id : {kSm90, kSplitK, kMma}) test.expect(id);
+}
+
+TEST(CudaGemm, RefusalsNameTheReason) {
+  CudaCase transposed;
+  add_product(transposed, {.a = {64, 64}, .b = {64, 64}, .a_storage = Storage::kReversed});
+  EXPECT_NE(transposed.refusal("sm_90a", kSm90).value_or("").find("adjacent along k"), std::string::npos);
+  CudaCase old;
+  add_product(old, {.a = {64, 64}, .b = {64, 64}});
+  EXPECT_NE(old.refusal("sm_80", kSm90).value_or("").find("sm_90a"), std::string::npos);
+  CudaCase odd;
+  add_product(odd, {.a = {64, 63}, .b = {63, 64}});
+  EXPECT_NE(odd.refusal("sm_90a", kSm90).value_or("").find("16 bytes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wootz
