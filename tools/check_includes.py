@@ -14,6 +14,9 @@ ORDER = ["base", "ir", "ops", "device", "memory", "engine", "runtime",  # the ru
 BACKENDS_SEE = ["base", "ir", "ops", "device", "backends/reference"]  # the reference is every backend's last resort
 # The one file that joins a program to the backends: it calls the generated manifest.
 JOINS = {"src/backends/linked.cpp"}
+# Texts for the run-time compiler include one another by their path below this folder.
+KERNELS = "src/backends/cuda/kernels"
+KERNELS_SEE = {"conv": ["gemm"], "depthwise": ["gemm"]}
 OUTSIDE = ["cli", "python", "server", "examples"]
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
@@ -47,6 +50,9 @@ def breach(path, quote, target):
         return None if folder == top else f"{top}/ sees only <wootz/...> and itself"
     if str(path) in JOINS:
         return None
+    if path.suffix in (".cu", ".cuh") and str(path).startswith(KERNELS):
+        family = path.relative_to(KERNELS).parts[0]
+        return None if folder in KERNELS_SEE.get(family, []) + ["base", family] else f"kernels of {family} include no {folder}"
     if not any(target.startswith(prefix + "/") for prefix in allowed_in_src(path)):
         return f"{'/'.join(path.parts[:2])} may include only {', '.join(allowed_in_src(path)) or 'nothing'}"
     return None

@@ -9,14 +9,20 @@ constexpr const char *kSm90 = "cuda.gemm.sm90", *kSplitK = "cuda.gemm.splitk_sm9
                      *kStem = "cuda.conv.stem_sm90", *kDirect = "cuda.conv.direct",
                      *kRows = "cuda.depthwise.rows_sm90";
 
-void expect_each(const ConvolutionCase& p, std::initializer_list<const char*> tactics) {
+void expect_everywhere(const ConvolutionCase& p, std::initializer_list<const char*> tactics) {
   CudaCase test;
   add_convolution(test, p);
   for (const char* id : tactics) test.expect(id);
 }
+void expect_each(const ConvolutionCase& p, std::initializer_list<const char*> tactics) {
+  CudaCase test;
+  add_convolution(test, p);
+  test.brief();
+  for (const char* id : tactics) test.expect(id);
+}
 
 TEST(CudaConv, ImplicitProduct) {
-  expect_each({.n = 3, .c = 64, .h = 15, .w = 13, .m = 192}, {kSm90, kSplitK, kMma});
+  expect_everywhere({.n = 3, .c = 64, .h = 15, .w = 13, .m = 192}, {kSm90, kSplitK, kMma});
   expect_each({.n = 2, .c = 128, .h = 15, .w = 15, .m = 64, .stride = 2, .tail = TailKind::kResidualRelu},
               {kSm90, kSplitK, kMma});
 }
@@ -68,7 +74,7 @@ TEST(CudaConv, BFloat16) {
 }
 
 TEST(CudaConv, AnyLayoutAndSize) {
-  expect_each({.n = 2, .c = 5, .h = 9, .w = 7, .m = 3}, {kMma, kSimt, kDirect});
+  expect_everywhere({.n = 2, .c = 5, .h = 9, .w = 7, .m = 3}, {kMma, kSimt, kDirect});
   expect_each({.n = 1,
                .c = 17,
                .h = 6,
@@ -127,7 +133,7 @@ TEST(CudaConv, FirstLayers) {
 }
 
 TEST(CudaConv, Depthwise) {
-  expect_each({.n = 2, .c = 48, .h = 14, .w = 14, .m = 48, .group = 48}, {kRows, kDirect});
+  expect_everywhere({.n = 2, .c = 48, .h = 14, .w = 14, .m = 48, .group = 48}, {kRows, kDirect});
   expect_each(
       {.n = 1, .c = 32, .h = 15, .w = 17, .m = 32, .kh = 5, .kw = 5, .group = 32, .pads = {2, 2, 2, 2}},
       {kRows});

@@ -77,6 +77,13 @@ class CudaCase {
     return *this;
   }
 
+  /// Compiles less: the first configuration for sm_90a alone, unless WOOTZ_TEST_ARCHS is set. For further
+  /// cases of a source that another case compiles everywhere.
+  CudaCase& brief() {
+    brief_ = !std::getenv("WOOTZ_TEST_ARCHS");
+    return *this;
+  }
+
   /// The tactic serves the region on at least one architecture, and on every one that it serves all its
   /// configurations compile (the first one only on architectures other than sm_80 and sm_90a, to save
   /// time). Where a GPU is here and served, each configuration's results are those of the references.
@@ -84,7 +91,8 @@ class CudaCase {
     prepare();
     if (!has_nvrtc()) GTEST_SKIP() << "no NVRTC here: nothing can be compiled";
     int served = 0;
-    for (const std::string& arch : test_archs()) served += compile_for(arch, tactic_id);
+    for (const std::string& arch : test_archs())
+      if (!brief_ || arch == "sm_90a") served += compile_for(arch, tactic_id);
     EXPECT_TRUE(served > 0 || std::getenv("WOOTZ_TEST_ARCHS"))
         << tactic_id << " serves it nowhere: " << last_refusal_;
     if (has_gpu()) run_on_gpu(tactic_id);
@@ -143,7 +151,8 @@ class CudaCase {
     }
     std::vector<TacticConfig> configs = tactic->configs(problem_);
     EXPECT_FALSE(configs.empty()) << tactic_id << " offers no configuration for " << arch;
-    if (arch != "sm_80" && arch != "sm_90a" && configs.size() > 1) configs.resize(1);
+    const bool all = !brief_ && (arch == "sm_80" || arch == "sm_90a");
+    if (!all && configs.size() > 1) configs.resize(1);
     std::vector<std::string> failures(configs.size());
     std::atomic<size_t> next{0};
     const auto work = [&] {
@@ -236,6 +245,7 @@ class CudaCase {
   std::vector<Datum> expected_;
   Problem problem_;
   std::string last_refusal_;
+  bool brief_ = false;
   double relative_ = 1e-6, absolute_ = 1e-6;
 };
 

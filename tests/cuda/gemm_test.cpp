@@ -7,14 +7,20 @@ namespace {
 constexpr const char *kSm90 = "cuda.gemm.sm90", *kSplitK = "cuda.gemm.splitk_sm90", *kMma = "cuda.gemm.mma",
                      *kSimt = "cuda.gemm.simt";
 
-void expect_each(const ProductCase& p, std::initializer_list<const char*> tactics) {
+void expect_everywhere(const ProductCase& p, std::initializer_list<const char*> tactics) {
   CudaCase test;
   add_product(test, p);
   for (const char* id : tactics) test.expect(id);
 }
+void expect_each(const ProductCase& p, std::initializer_list<const char*> tactics) {
+  CudaCase test;
+  add_product(test, p);
+  test.brief();
+  for (const char* id : tactics) test.expect(id);
+}
 
 TEST(CudaGemm, OneTileAndItsTails) {
-  expect_each({.a = {130, 72}, .b = {72, 136}, .bias = true}, {kSm90, kSplitK, kMma, kSimt});
+  expect_everywhere({.a = {130, 72}, .b = {72, 136}, .bias = true}, {kSm90, kSplitK, kMma, kSimt});
 }
 
 TEST(CudaGemm, ManyTilesWithResidual) {
@@ -81,7 +87,7 @@ TEST(CudaGemm, BatchedOnHopper) {
   add_product(test, {.a = {2, 3, 100, 64}, .b = {2, 3, 64, 72}, .constant_b = false});
   // K^T as a view of [batch, heads, 72, 64].
   test.problem().inputs[1].strides = {3 * 64 * 72, 64 * 72, 1, 64};
-  test.expect(kSm90);
+  test.brief().expect(kSm90);
 }
 
 TEST(CudaGemm, TransposesAndScales) {
@@ -96,8 +102,8 @@ TEST(CudaGemm, TransposesAndScales) {
     test.constant(random_tensor(DType::kFloat16, (trans >> 1) ? Dims{96, 40} : Dims{40, 96}, 2));
     test.constant(random_tensor(DType::kFloat16, {96}, 3));
     test.node("Gemm", {"0", "1", "2"}, {"y"}, a).result("y").tolerance(4e-3, 3e-2);
-    test.expect(kMma);
-    if (!(trans & 1)) test.expect(kSm90);
+    test.brief().expect(kMma);
+    if (!(trans & 1)) test.brief().expect(kSm90);
   }
 }
 
@@ -108,7 +114,7 @@ TEST(CudaGemm, NonFiniteValues) {
   CudaCase test;
   test.input(a).constant(random_tensor(DType::kFloat16, {64, 72}, 2, 1));
   test.node("MatMul", {"0", "1"}, {"m"}).node("Relu", {"m"}, {"y"}).result("y").tolerance(2e-3, 2e-2);
-  for (const char* id : {kSm90, kSplitK, kMma}) test.expect(id);
+  for (const char* id : {kSm90, kSplitK, kMma}) test.brief().expect(id);
 }
 
 TEST(CudaGemm, RefusalsNameTheReason) {
