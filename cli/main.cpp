@@ -84,6 +84,7 @@ const Command kCommands[] = {
     {"verify", "hold an engine against expected values or the reference", wootz::cli::run_verify},
     {"compare", "compare the results of two engines, models or runtimes, tensor by tensor",
      wootz::cli::run_compare},
+    {"diff", "show how two engines differ: tactics, times, memory, remarks", wootz::cli::run_diff},
     {"tune", "race an engine's kernels again on this machine", wootz::cli::run_tune},
 };
 
@@ -97,10 +98,10 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
                      "openvino:, torch: and a path"
                    : "an .onnx model or a .wtz engine")
       ->required();
-  if (compares) {
+  if (compares || std::string(c.name) == "diff")
     command->add_option("other", o.other, "the other side, likewise")->required();
+  if (compares)
     command->add_flag("--all", o.all, "compare inner tensors too and name the first that differs");
-  }
   add_build_flags(*command, o);
   command->add_flag("--json", o.json, "print JSON");
   const std::string name = c.name;

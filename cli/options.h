@@ -54,6 +54,7 @@ int run_inspect(const Options& options);
 int run_explain(const Options& options);
 int run_verify(const Options& options);
 int run_compare(const Options& options);
+int run_diff(const Options& options);
 int run_tune(const Options& options);
 
 }  // namespace wootz::cli

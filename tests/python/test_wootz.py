@@ -182,6 +182,19 @@ class WootzTest(unittest.TestCase):
         self.assertEqual(code, 3)
         self.assertIn("onnxruntime did not run 'nothing.onnx'", said)
 
+    def test_diff_of_engines(self):
+        command = os.environ.get("WOOTZ_CLI")
+        if not command:
+            self.skipTest("WOOTZ_CLI names no program")
+        flags = ["--no-tune", "--no-verify", "--timing-cache", ""]
+        paths = [os.path.join(self.folder.name, n) for n in ("a.wtz", "b.wtz")]
+        subprocess.run([command, "build", self.path, "-o", paths[0], *flags], check=True, capture_output=True)
+        subprocess.run([command, "build", self.path, "-o", paths[1], *flags, "--disable-pass", "fuse"], check=True, capture_output=True)
+        diff = lambda *p: json.loads(subprocess.run([command, "diff", *p, "--json"], check=True, capture_output=True).stdout)
+        self.assertEqual(diff(paths[0], paths[0])["regions"], [])
+        regions = diff(*paths)["regions"]
+        self.assertTrue(any(r["a"] is None for r in regions) and any(r["b"] is None for r in regions))
+
     def test_command_line(self):
         command = os.environ.get("WOOTZ_CLI")
         if not command:
