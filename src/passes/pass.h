@@ -65,6 +65,7 @@ struct Pass {
   std::string name;
   std::string doc;                                  // one sentence
   bool (*run)(Graph& graph, PassContext& context);  // whether it changed anything
+  bool required = false;  // runs even when disabled by name, and then does no more than it must
 };
 
 }  // namespace wootz

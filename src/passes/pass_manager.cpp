@@ -51,7 +51,7 @@ std::string dump_name(const PassContext& context, const Pass& pass, const char* 
 }  // namespace
 
 bool run_pass(Graph& graph, const Pass& pass, PassContext& context) {
-  if (!context.enabled(pass.name)) return false;
+  if (!pass.required && !context.enabled(pass.name)) return false;
   const bool dump = !context.options.dump_folder.empty();
   const std::string before = dump ? to_text(graph, {.origins = true}) : std::string();
   const auto start = std::chrono::steady_clock::now();

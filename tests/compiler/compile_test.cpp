@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/compile.h"
 
+#include "compiler/pipeline.h"
 #include "tests/compiler/compiled.h"
 
 namespace wootz::compile_tests {
@@ -76,6 +77,15 @@ std::string message_of(const std::function<void()>& f) {
     return e.message();
   }
   return "no error";
+}
+
+TEST(Compile, EveryPassCanBeDisabled) {
+  for (const Phase& phase : pipeline())
+    for (const Pass& pass : phase.passes) {
+      CompileOptions options;
+      options.disabled_passes = {pass.name};
+      EXPECT_NO_THROW(compile_text(kSmallNet, options)) << pass.name;
+    }
 }
 
 TEST(Compile, ErrorsTellExpectedAndFound) {

@@ -22,7 +22,7 @@ bool run(Graph& graph, PassContext& context) {
     if (is_region(*node)) return false;  // fused already
   const SizeModel sizes(graph.symbols(), context);
   Groups groups(graph);
-  if (context.allow_patch("fuse")) {
+  if (context.enabled("fuse") && context.allow_patch("fuse")) {
     grow_contractions(groups, sizes, context);
     grow_pointwise(groups, sizes, context);
   }
@@ -39,6 +39,10 @@ bool run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-Pass fuse() { return {"fuse", "Groups nodes into regions, each of which one kernel computes.", run}; }
+Pass fuse() {
+  return {"fuse",
+          "Groups nodes into regions, each of which one kernel computes; disabled: one node a region.", run,
+          true};
+}
 
 }  // namespace wootz
