@@ -48,7 +48,12 @@ CLI::Validator between(double low, double high) {
 }
 
 void add_build_flags(CLI::App& command, Options& o) {
-  command.add_option("--device", o.device, "cpu")->capture_default_str();
+  command.add_option("--device", o.device, "cpu, cuda (the first NVIDIA GPU) or cuda:N")
+      ->capture_default_str();
+  command.add_option(
+      "--target", o.target,
+      "build for an NVIDIA GPU that need not be here: sm_75, sm_80, sm_86, sm_89, sm_90a, sm_100a, "
+      "sm_120; nothing is timed or verified on it");
   command.add_option("--threads", o.threads, "threads; 0: every CPU that the process may use")
       ->capture_default_str()
       ->check(CLI::Range(0, kMostThreads));

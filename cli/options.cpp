@@ -67,6 +67,12 @@ void require_writable(const std::string& path) {
 BuildOptions build_options(const Options& o) {
   BuildOptions b;
   b.device = o.device;
+  if (!o.target.empty()) {
+    if (o.device != "cpu" && o.device != "cuda")
+      throw Error(ErrorKind::kInvalidArgument,
+                  "--target: expected no --device besides it, found " + o.device);
+    b.device = "cuda:" + o.target;
+  }
   b.threads = o.threads;
   b.shapes = parse_shapes(o.shapes);
   b.tune = !o.no_tune;
@@ -88,7 +94,7 @@ Engine open_model(const Options& o) {
       throw Error(ErrorKind::kInvalidArgument,
                   "--mark: an engine's inner tensors are fused away; expected an .onnx model, found '" +
                       o.model + "'");
-    return Engine::load(o.model);
+    return o.device == "cpu" ? Engine::load(o.model) : Engine::load(o.model, o.device);
   }
   BuildOptions b = build_options(o);
   ProgressLine line;

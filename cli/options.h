@@ -14,6 +14,7 @@ struct Options {
   std::string inputs, outputs;  // .npz
   std::string expect;           // .npz of golden values
   std::string device = "cpu";
+  std::string target;  // sm_90a: instead of a device
   int threads = 0;
   std::vector<std::string> shapes;  // NAME:1x3x224x224
   std::vector<std::string> marks;

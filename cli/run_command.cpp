@@ -43,6 +43,9 @@ NamedData random_inputs(const Engine& engine, const Options& o) {
     Tensor t = Tensor::zeros(info.dtype, dims);
     if (info.dtype == DType::kFloat32)
       for (int64_t i = 0; i < t.size(); ++i) t.as<float>()[i] = float(random()) * 0x1p-32f;
+    if (info.dtype == DType::kFloat16)  // 0.5 to 1: zeros would take less power, and so less time
+      for (int64_t i = 0; i < t.size(); ++i)
+        t.as<uint16_t>()[i] = static_cast<uint16_t>(0x3800 | (random() & 0x3ff));
     data[info.name] = Datum(std::move(t));
   }
   return data;
@@ -111,6 +114,19 @@ int run_bench(const Options& o) {
   std::sort(ms.begin(), ms.end());
   double sum = 0;
   for (double x : ms) sum += x;
+  context.measure(true);
+  std::vector<DeviceTimes> device;
+  do once(), device.push_back(context.device_times());
+  while (device[0].run_us > 0 && device.size() < 21);
+  context.measure(false);
+  const auto median = [&](double DeviceTimes::*part) {
+    const auto middle = device.begin() + static_cast<ptrdiff_t>(device.size() / 2);
+    std::nth_element(device.begin(), middle, device.end(),
+                     [&](const DeviceTimes& a, const DeviceTimes& b) { return a.*part < b.*part; });
+    return (*middle).*part;
+  };
+  const DeviceTimes typical{median(&DeviceTimes::upload_us), median(&DeviceTimes::run_us),
+                            median(&DeviceTimes::download_us)};
   std::vector<StepTime> steps;
   context.run_profiled(named, steps);
   if (o.json) {
@@ -121,6 +137,9 @@ int run_bench(const Options& o) {
                      {"p99_ms", percentile(ms, .99)},
                      {"memory_bytes", context.memory_bytes()},
                      {"steps", nlohmann::json::array()}};
+    if (typical.run_us > 0)
+      j["device"] = {
+          {"upload_us", typical.upload_us}, {"run_us", typical.run_us}, {"download_us", typical.download_us}};
     for (const StepTime& s : steps)
       j["steps"].push_back(
           {{"region", s.region}, {"nodes", s.origins}, {"tactic", s.tactic}, {"time_us", s.time_us}});
@@ -130,6 +149,9 @@ int run_bench(const Options& o) {
   std::printf("%zu runs: p50 %.3f ms, p90 %.3f, p99 %.3f, mean %.3f; %.1f runs/s; %.1f MB of activations\n",
               ms.size(), percentile(ms, .5), percentile(ms, .9), percentile(ms, .99), sum / double(ms.size()),
               1e3 * double(ms.size()) / sum, double(context.memory_bytes()) / 1e6);
+  if (typical.run_us > 0)
+    std::printf("on the device: inputs %.1f us, computing %.1f us, outputs %.1f us (medians)\n",
+                typical.upload_us, typical.run_us, typical.download_us);
   std::sort(steps.begin(), steps.end(),
             [](const StepTime& a, const StepTime& b) { return a.time_us > b.time_us; });
   std::printf("slowest steps:\n");

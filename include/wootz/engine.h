@@ -43,6 +43,12 @@ struct StepTime {
   double time_us = 0;
 };
 
+/// What a run spent on a GPU, in microseconds of its clock: copying inputs there, computing (steps on the
+/// host with their copies included), copying outputs back.
+struct DeviceTimes {
+  double upload_us = 0, run_us = 0, download_us = 0;
+};
+
 /// One caller's state: prepared shapes and activation memory. One thread at a time; several contexts of an
 /// engine may run side by side and share its weights.
 class WOOTZ_API Context {
@@ -50,8 +56,9 @@ class WOOTZ_API Context {
   /// Makes kernels and memory ready for these input shapes; otherwise the first run does it. Throws
   /// kInvalidArgument.
   void prepare(const std::map<std::string, Dims>& input_shapes);
-  /// Runs on row-major host tensors by name. Throws Error: kInvalidArgument (a name, type or shape that the
-  /// engine does not take: expected against found), kOutOfMemory.
+  /// Runs on row-major tensors by name; engines on a GPU also take views of its memory, in place. Throws
+  /// Error: kInvalidArgument (a name, type or shape that the engine does not take: expected against found),
+  /// kOutOfMemory.
   NamedData run(const NamedData& inputs, const OutputAllocator& allocator = {});
   /// The same, with each step's time.
   NamedData run_profiled(const NamedData& inputs, std::vector<StepTime>& times);
@@ -61,6 +68,13 @@ class WOOTZ_API Context {
   std::string run_ordered(std::span<const Datum> inputs, std::span<Datum> outputs) noexcept;
   /// Activation and scratch memory held, in bytes.
   size_t memory_bytes() const;
+  /// On a GPU. Work goes to this stream of the caller's (a CUstream or cudaStream_t), and a run whose inputs
+  /// and outputs are all views of the GPU's memory returns once it is enqueued. Null: the context's own
+  /// stream again. Throws kInvalidArgument for an engine on the host.
+  void use_stream(void* stream);
+  /// On a GPU: from now on runs note what they spend there, and device_times() has it for the last one.
+  void measure(bool on);
+  DeviceTimes device_times() const;
 
   Context(Context&&) noexcept;
   ~Context();
@@ -75,8 +89,9 @@ class WOOTZ_API Context {
 /// An immutable compiled model. All member functions may be called from several threads at once.
 class WOOTZ_API Engine {
  public:
-  /// Maps an engine file. Throws kIo, kInvalidEngine.
-  static Engine load(const std::string& path);
+  /// Maps an engine file. `device` chooses where it runs among devices of the kind that it was built for
+  /// ("cuda:1"); empty: as built. Throws kIo, kInvalidEngine, kInvalidArgument.
+  static Engine load(const std::string& path, const std::string& device = "");
   void save(const std::string& path) const;
 
   std::vector<TensorInfo> inputs() const;

@@ -16,8 +16,6 @@
 namespace wootz {
 namespace {
 
-std::string device_backend(const std::string& device) { return device.substr(0, device.find(':')); }
-
 std::string cache_path(const std::string& asked) {
   return asked == "default" ? TimingCache::default_path() : asked;
 }
@@ -35,7 +33,7 @@ std::vector<Datum> ordered(const Graph& graph, const NamedData& named) {
 
 CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
   CompileOptions c;
-  c.backend = device_backend(o.device);
+  c.backend = o.device;
   c.threads = o.threads;
   c.shapes = o.shapes;
   c.tune = o.tune;
@@ -88,7 +86,11 @@ Engine tune(const Engine& engine, const BuildOptions& options) {
   tuned->verification = old.verification;
   tuned->facts = old.facts;
   tuned->storage = old.storage;
-  const Backend* backend = BackendRegistry::global().find(old.backend);
+  const Backend* backend = find_backend(BackendRegistry::global(), old.backend);
+  if (backend && as_device(*backend) && !as_device(*backend)->can_run()) {
+    tuned->backend = old.backend.substr(0, old.backend.find(':'));
+    backend = BackendRegistry::global().find(tuned->backend);
+  }
   if (!backend)
     throw Error(ErrorKind::kDevice, "this build of Wootz lacks the engine's backend '" + old.backend + "'");
   tuned->device_fingerprint = backend->traits(tuned->threads).fingerprint;

@@ -26,7 +26,8 @@ class Build {
   Build(ImportedModel model, const CompileOptions& options)
       : model_(std::move(model)),
         options_(options),
-        backend_(find_backend(options.backend)),
+        backend_(backend_for(options.backend)),
+        device_(as_device(backend_)),
         threads_(options.threads > 0 ? options.threads : allowed_cpus()),
         engine_(std::make_shared<EngineData>()) {}
 
@@ -45,8 +46,8 @@ class Build {
   }
 
  private:
-  static const Backend& find_backend(const std::string& name) {
-    if (const Backend* b = BackendRegistry::global().find(name)) return *b;
+  static const Backend& backend_for(const std::string& name) {
+    if (const Backend* b = find_backend(BackendRegistry::global(), name)) return *b;
     std::string names;
     for (const auto& b : BackendRegistry::global().all())
       names += (names.empty() ? "" : ", ") + std::string(b->name());
@@ -150,7 +151,7 @@ class Build {
     const Bindings bindings = bind_shapes(*engine_->graph, tuned_dims_);
     const ServesStep serves = [&](const Node& node, std::span<const TensorDesc> in,
                                   std::span<const TensorDesc> out) {
-      const Problem problem{&node, {in.begin(), in.end()}, {out.begin(), out.end()}, threads_};
+      const Problem problem{&node, {in.begin(), in.end()}, {out.begin(), out.end()}, device_ ? 1 : threads_};
       for (const Tactic* t : backend_.tactics())
         if (!t->id().starts_with("reference.") && allowed(t->id()) && !t->refusal(problem)) return true;
       return false;
@@ -181,7 +182,11 @@ class Build {
     o.timing_cache = options_.timing_cache;
     o.progress = [this](size_t step, size_t steps, const Node& node) {
       report("race", node.origins.empty() ? node.op : node.origins[0],
-             0.1 + 0.7 * double(step) / double(steps));
+             (device_ ? 0.4 : 0.1) + (device_ ? 0.4 : 0.7) * double(step) / double(steps));
+    };
+    o.compiled = [this](size_t done, size_t all) {
+      report("compile", std::to_string(done) + " of " + std::to_string(all) + " kernels",
+             0.1 + 0.3 * double(done) / double(all));
     };
     engine_->threads = threads_;
     race_check_ms_ = race_steps(*engine_, backend_, tuned_dims_, o);
@@ -215,7 +220,13 @@ class Build {
   }
 
   void verify() {
-    if (options_.verify) {
+    if (device_ && !device_->can_run()) {
+      engine_->remarks.push_back(
+          {"verify",
+           {},
+           "built for a device that is not here: kernels were compiled, first guesses taken; not timed, not "
+           "verified on the device"});
+    } else if (options_.verify) {
       report("verify", "", 0.85);
       const auto start = Clock::now();
       for (const VerifySample& s : samples_) add(verify_engine(engine_, *baseline_, s, asked_bound()));
@@ -233,6 +244,7 @@ class Build {
   ImportedModel model_;
   const CompileOptions& options_;
   const Backend& backend_;
+  const DeviceBackend* device_;  // the same, where it is one
   int threads_;
   std::shared_ptr<EngineData> engine_;
   std::unique_ptr<Baseline> baseline_;

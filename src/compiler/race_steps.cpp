@@ -21,23 +21,39 @@ void settle(StepRecord& step, RaceWin win) {
   step.bound = win.bound;
 }
 
+/// Why no kernel of the device took the step: what each said, equal reasons once.
+std::string reasons(const std::vector<CandidateRecord>& candidates) {
+  std::string text;
+  for (const CandidateRecord& c : candidates)
+    if (!c.refusal.empty() && text.find(c.refusal) == std::string::npos && text.size() < 400)
+      text += (text.empty() ? "" : "; ") + c.tactic_id + ": " + c.refusal;
+  return text;
+}
+
 /// Races one step; returns the milliseconds spent on checks. `own` receives the step's best tactic without a
 /// vendor library where the winner needs one.
 double race_step(EngineData& engine, const Node& node, size_t index, const ShapePlan& plan, Race& race,
-                 const Bindings& bindings, std::map<size_t, RaceWin>& own) {
+                 const Bindings& bindings, bool on_device, std::map<size_t, RaceWin>& own) {
+  const int threads = on_device ? 1 : engine.threads;
   StepRecord& step = engine.steps[index];
   if (plan.interpreted[index]) {
     engine.remarks.push_back(
-        {"race", node.origins, "sizes or kinds known only while running: by the reference"});
+        {"race", node.origins,
+         on_device ? "sizes or kinds known only while running: by the reference on the host, with copies"
+                   : "sizes or kinds known only while running: by the reference"});
     return 0;
   }
   if (runs_nothing(plan.sharing[index])) return 0;
-  RaceResult result = race.run(problem_of(node, plan, engine.threads), bindings);
+  RaceResult result = race.run(problem_of(node, plan, threads), bindings);
   step.candidates = std::move(result.candidates);
   if (!result.winner) return result.check_ms;
   if (result.winner->choice.tactic_id.starts_with("reference."))
     engine.remarks.push_back(
-        {"race", node.origins, "no kernel serves this region: by the reference, which is slow"});
+        {"race", node.origins,
+         on_device
+             ? "no kernel of the device serves this region: by the reference on the host, with copies (" +
+                   reasons(step.candidates) + ")"
+             : "no kernel serves this region: by the reference, which is slow"});
   if (result.own) own.emplace(index, std::move(*result.own));
   settle(step, std::move(*result.winner));
   return result.check_ms;
@@ -79,12 +95,23 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
   const ShapePlan plan = plan_shapes(*engine.graph, bindings, sharing_of(engine));
   TimingCache cache = options.timing_cache.empty() ? TimingCache() : TimingCache::load(options.timing_cache);
   Race race(backend, engine.threads, cache, options.race);
+  const bool on_device = as_device(backend) != nullptr;
+  if (on_device) {
+    std::vector<Problem> problems;
+    size_t at = 0;
+    for (const auto& node : engine.graph->nodes()) {
+      if (!plan.interpreted[at] && !runs_nothing(plan.sharing[at]))
+        problems.push_back(problem_of(*node, plan, 1));
+      ++at;
+    }
+    race.compile_ahead(problems, options.compiled);
+  }
   double check_ms = 0;
   std::map<size_t, RaceWin> own;
   size_t i = 0;
   for (const auto& node : engine.graph->nodes()) {
     if (options.progress) options.progress(i, engine.steps.size(), *node);
-    check_ms += race_step(engine, *node, i++, plan, race, bindings, own);
+    check_ms += race_step(engine, *node, i++, plan, race, bindings, on_device, own);
   }
   drop_vendor(engine, std::move(own));
   if (!options.timing_cache.empty() && options.race.tune) save(cache, options.timing_cache, engine);

@@ -14,6 +14,7 @@ struct RaceStepsOptions {
   RaceOptions race;
   std::string timing_cache;  // path; empty: none
   std::function<void(size_t step, size_t steps, const Node&)> progress;
+  std::function<void(size_t done, size_t all)> compiled;  // kernels for a device, before the races
 };
 
 /// Races every step of an engine at the given input dims and stores choices, rivals, times and errors in it.

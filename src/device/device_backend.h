@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a backend offers besides when its memory is not the host's.
 #pragma once
+#include <memory>
 #include <string_view>
 
 #include "device/backend.h"
@@ -11,12 +12,46 @@ namespace wootz {
 /// (a reference) runs on the host, on copies that the runtime makes.
 class DeviceKernel : public Kernel {};
 
+/// Launches that were recorded once and are replayed as one.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void replay(Stream& stream) = 0;  // throws Error(kDevice)
+};
+
+/// A stream of a device backend. All members throw Error(kDevice) unless they say otherwise.
+class DeviceStream : public Stream {
+ public:
+  /// Copies in order with the launches. Host memory from allocate_pinned is copied while the host goes on;
+  /// other memory may be read before the call returns.
+  virtual void upload(void* device, const void* host, size_t bytes) = 0;
+  virtual void download(void* host, const void* device, size_t bytes) = 0;
+
+  /// Between the two, launches on this stream are recorded instead of run; copies are not allowed. end_record
+  /// gives null when something could not be recorded: then nothing has run, and take_error() may say why.
+  virtual void begin_record() = 0;
+  virtual std::unique_ptr<Recording> end_record() = 0;
+
+  /// Notes the time on the device when everything enqueued so far is done; slots are numbered by the caller.
+  virtual void mark(size_t slot) = 0;
+  /// Microseconds between two marks that were passed; waits for the later one.
+  virtual double elapsed_us(size_t from, size_t to) = 0;
+
+  /// Work goes to the caller's own stream (a CUstream) instead; null: back to ours.
+  virtual void use(void* callers_stream) = 0;
+};
+
 class DeviceBackend : public Backend {
  public:
   /// False where engines are only built: the device is not here.
   virtual bool can_run() const { return true; }
   /// Another device or target of this kind: "1", "sm_90a". Throws Error(kInvalidArgument, kDevice).
   virtual const Backend* at(std::string_view selector) const = 0;
+  /// Host memory that the device reads and writes by itself. Throws Error(kOutOfMemory).
+  virtual void* allocate_pinned(size_t bytes) const = 0;
+  virtual void release_pinned(void* p) const noexcept = 0;
+  /// Whether an address is memory of this device (a caller's tensor).
+  virtual bool is_device_memory(const void* p) const noexcept = 0;
 };
 
 /// Null for a backend on the host.

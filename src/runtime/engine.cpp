@@ -132,6 +132,10 @@ std::string Context::run_ordered(std::span<const Datum> inputs, std::span<Datum>
   return status.ok() ? std::string() : status.message();
 }
 
+void Context::use_stream(void* stream) { state_->use_stream(stream); }
+void Context::measure(bool on) { state_->measure(on); }
+DeviceTimes Context::device_times() const { return state_->device_times(); }
+
 size_t Context::memory_bytes() const { return state_->arena_bytes(); }
 
 /// Idle contexts for Engine::run: as many as ever ran at once.
@@ -143,7 +147,15 @@ struct Engine::Pool {
 Engine::Engine(std::shared_ptr<const EngineData> data)
     : data_(std::move(data)), pool_(std::make_shared<Pool>()) {}
 
-Engine Engine::load(const std::string& path) { return Engine(load_engine(path)); }
+Engine Engine::load(const std::string& path, const std::string& device) {
+  std::shared_ptr<EngineData> data = load_engine(path);
+  const auto kind = [](const std::string& name) { return name.substr(0, name.find(':')); };
+  if (!device.empty() && kind(device) != kind(data->backend))
+    throw Error(ErrorKind::kInvalidArgument, "--device: the engine was built for " + data->backend +
+                                                 ", found '" + device + "'; build it again for that device");
+  if (!device.empty()) data->backend = device;
+  return Engine(std::move(data));
+}
 void Engine::save(const std::string& path) const { save_engine(*data_, path); }
 
 std::vector<TensorInfo> Engine::inputs() const {

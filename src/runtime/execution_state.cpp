@@ -3,11 +3,25 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace wootz {
 namespace {
 
 const Backend& backend_of(const EngineData& engine) {
-  if (const Backend* b = BackendRegistry::global().find(engine.backend)) return *b;
+  const BackendRegistry& registry = BackendRegistry::global();
+  const Backend* b = find_backend(registry, engine.backend);
+  // Built for a card that was not there: any GPU here will do, with other kernels where it must.
+  if (b && as_device(*b) && !as_device(*b)->can_run())
+    b = registry.find(engine.backend.substr(0, engine.backend.find(':')));
+  if (b) {
+    const std::string here = as_device(*b) ? b->traits(1).fingerprint : "";
+    if (!here.empty() && here != engine.device_fingerprint)
+      log(LogLevel::kWarning, "the engine was built for " + engine.device_fingerprint + ", this is " + here +
+                                  "; kernels that do not run here are replaced by first guesses; "
+                                  "`wootz tune` races them here");
+    return *b;
+  }
   throw Error(ErrorKind::kDevice,
               "the engine was built for backend '" + engine.backend +
                   "', which this build of Wootz lacks; rebuild the engine from its model");
@@ -25,10 +39,16 @@ bool same_dims(std::span<const Dims> a, std::span<const Datum> b) {
 ExecutionState::ExecutionState(std::shared_ptr<const EngineData> engine, int threads)
     : engine_(std::move(engine)),
       backend_(&backend_of(*engine_)),
+      device_(as_device(*backend_)),
       threads_(threads > 0 ? threads : engine_->threads),
       stream_(backend_->make_stream(threads_)) {}
 
-ExecutionState::~ExecutionState() { backend_->release(arena_); }
+ExecutionState::~ExecutionState() {
+  cache_.clear();
+  stream_.reset();  // waits for what still runs
+  backend_->release(arena_);
+  if (device_) device_->release_pinned(pinned_);
+}
 
 PreparedShape& ExecutionState::prepare(std::span<const Dims> input_dims) {
   const auto found = std::find_if(cache_.begin(), cache_.end(), [&](const Cached& c) {
@@ -40,6 +60,7 @@ PreparedShape& ExecutionState::prepare(std::span<const Dims> input_dims) {
   }
   auto shape = std::make_unique<PreparedShape>(*engine_, *backend_, input_dims, threads_);
   grow_arena(shape->arena_bytes());
+  if (device_) grow_host_memory(shape->pinned_bytes(), shape->mirror_bytes());
   if (cache_.size() >= kMaxShapes) cache_.pop_back();
   cache_.push_front({{input_dims.begin(), input_dims.end()}, std::move(shape)});
   return *cache_.front().shape;
@@ -51,6 +72,32 @@ void ExecutionState::grow_arena(size_t bytes) {
   backend_->release(arena_);
   arena_ = larger;
   arena_bytes_ = bytes;
+}
+
+void ExecutionState::grow_host_memory(size_t pinned, size_t mirror) {
+  if (!pinned_ || pinned > pinned_bytes_) {
+    void* larger = device_->allocate_pinned(std::max<size_t>(pinned, 64));
+    device_->release_pinned(pinned_);
+    pinned_ = larger;
+    pinned_bytes_ = pinned;
+  }
+  if (mirror > mirror_bytes_) {
+    mirror_.reset(new char[mirror]);  // not touched: pages come as they are used
+    mirror_bytes_ = mirror;
+  }
+}
+
+void ExecutionState::use_stream(void* callers_stream) {
+  if (!device_)
+    throw Error(ErrorKind::kInvalidArgument, "a stream was given, but the engine runs on the host");
+  stream_->synchronize();
+  static_cast<DeviceStream&>(*stream_).use(callers_stream);
+  has_callers_stream_ = callers_stream != nullptr;
+}
+
+DeviceTimes ExecutionState::device_times() const {
+  if (!device_ || !measures_ || cache_.empty()) return {};
+  return cache_.front().shape->device_times(*stream_);
 }
 
 void ExecutionState::check_inputs(std::span<const Datum> inputs) const {
@@ -89,7 +136,9 @@ Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outpu
         continue;
       outputs[i] = Datum(Tensor::zeros(p.desc.dtype, p.desc.dims));
     }
-    return shape.run({arena_, inputs, outputs}, *stream_, times_us);
+    shape.measure(measures_);
+    return shape.run({arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_}, *stream_,
+                     times_us);
   } catch (const Error& e) {
     return Status(e);
   } catch (const std::exception& e) {

@@ -33,6 +33,12 @@ class ExecutionState {
              std::span<double> times_us = {}) noexcept;
 
   size_t arena_bytes() const { return arena_bytes_; }
+  /// On a device: work goes to the caller's stream, and a run whose inputs and outputs all lie on the device
+  /// returns before it is done. Null: back to the context's own stream.
+  void use_stream(void* callers_stream);
+  /// On a device: what the last run spent, when measure(true) came before it. Zeros elsewhere.
+  DeviceTimes device_times() const;
+  void measure(bool on) { measures_ = on; }
   static constexpr size_t kMaxShapes = 16;
 
  private:
@@ -42,14 +48,21 @@ class ExecutionState {
   };
   void check_inputs(std::span<const Datum> inputs) const;
   void grow_arena(size_t bytes);
+  void grow_host_memory(size_t pinned, size_t mirror);
 
   std::shared_ptr<const EngineData> engine_;
   const Backend* backend_;
+  const DeviceBackend* device_;  // the same, where it is one
   int threads_;
   std::unique_ptr<Stream> stream_;
   std::list<Cached> cache_;  // most recently used first
   void* arena_ = nullptr;
   size_t arena_bytes_ = 0;
+  void* pinned_ = nullptr;
+  size_t pinned_bytes_ = 0;
+  std::unique_ptr<char[]> mirror_;  // touched where steps on the host read or write
+  size_t mirror_bytes_ = 0;
+  bool has_callers_stream_ = false, measures_ = false;
 };
 
 }  // namespace wootz

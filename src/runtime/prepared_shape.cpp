@@ -25,7 +25,7 @@ size_t round_up(size_t n) { return (n + 63) / 64 * 64; }
 
 PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
                              std::span<const Dims> input_dims, int threads)
-    : engine_(engine) {
+    : engine_(engine), device_(as_device(backend)) {
   const Bindings bindings = bind_shapes(*engine.graph, input_dims);
   plan_ = plan_shapes(*engine.graph, bindings, sharing_of(engine));
   data_.resize(plan_.values.size());
@@ -35,11 +35,16 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
     ++index;
   }
   plan_releases();
-  size_t workspace = 0;
+  size_t workspace = 0, host_workspace = 0;
   for (const RunStep& s : steps_)
-    if (s.kernel) workspace = std::max(workspace, s.kernel->workspace_bytes());
+    if (s.kernel) {
+      size_t& most = device_ && !s.on_device ? host_workspace : workspace;
+      most = std::max(most, s.kernel->workspace_bytes());
+    }
+  host_workspace_.resize(host_workspace);
   workspace_offset_ = round_up(plan_.arena_bytes);
   arena_bytes_ = workspace_offset_ + round_up(workspace);
+  if (device_) plan_device_steps();
 }
 
 void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& record,
@@ -52,7 +57,8 @@ void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& 
   } else if (runs_nothing(plan_.sharing[index])) {
     step.tactic_id = "view";
   } else {
-    make_kernel(step, problem_of(node, plan_, threads), record, backend);
+    make_kernel(step, problem_of(node, plan_, device_ ? 1 : threads), record, backend);
+    step.on_device = is_device_kernel(*step.kernel);
     step.inputs.resize(node.inputs().size());
     step.outputs.resize(node.outputs().size());
   }
@@ -110,6 +116,7 @@ void PreparedShape::resolve(void* arena) {
       slots_.push_back({&address, p.index, p.offset_bytes, p.kind == Placement::Kind::kOutput});
   };
   for (RunStep& s : steps_) {
+    if (s.on_device) continue;
     for (size_t i = 0; i < s.inputs.size(); ++i) connect(s.node->input(i), s.inputs[i]);
     for (size_t i = 0; i < s.outputs.size(); ++i) connect(s.node->output(i), s.outputs[i]);
   }
@@ -129,6 +136,10 @@ void PreparedShape::patch(const RunBuffers& buffers) {
 Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<double> times_us) noexcept {
   using Clock = std::chrono::steady_clock;
   try {
+    if (device_) {
+      run_on_device(buffers, stream, times_us);
+      return {};
+    }
     if (!is_resolved_ || resolved_arena_ != buffers.arena) resolve(buffers.arena);
     patch(buffers);
     stream.begin_run();

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include <wootz/engine.h>
 #include "base/status.h"
 #include "device/backend.h"
 #include "engine/engine_data.h"
+#include "runtime/device_plan.h"
 
 namespace wootz {
 
@@ -16,6 +18,7 @@ struct RunStep {
   const Node* node = nullptr;
   std::unique_ptr<Kernel> kernel;  // null: a view, or interpreted
   bool interpreted = false;
+  bool on_device = false;              // the kernel's operands lie on the device
   std::string tactic_id;               // "view", "reference.graph" for interpreted steps
   std::vector<void*> inputs, outputs;  // resolved addresses, patched for the caller's buffers
   std::vector<int> release;            // data that no later step reads
@@ -23,9 +26,12 @@ struct RunStep {
 
 /// The buffers of one run.
 struct RunBuffers {
-  void* arena = nullptr;          // arena_bytes()
+  void* arena = nullptr;          // arena_bytes(), of the backend
   std::span<const Datum> inputs;  // one a graph input, row-major
   std::span<Datum> outputs;       // one a graph output; tensors with memory are written in place
+  void* pinned = nullptr;         // device backends: pinned_bytes() of pinned host memory
+  void* mirror = nullptr;         // device backends: mirror_bytes() of host memory
+  bool may_return_early = false;  // device backends: without waiting where all inputs and outputs are there
 };
 
 /// An engine's steps at concrete input shapes: kernels instantiated, addresses resolved. Running it allocates
@@ -35,7 +41,11 @@ class PreparedShape {
   PreparedShape(const EngineData& engine, const Backend& backend, std::span<const Dims> input_dims,
                 int threads);
 
+  ~PreparedShape();
+
   size_t arena_bytes() const { return arena_bytes_; }  // activations and workspace
+  size_t pinned_bytes() const { return device_plan_.room_bytes; }
+  size_t mirror_bytes() const { return device_plan_.mirror_bytes; }
   size_t live_bound_bytes() const { return plan_.live_bound_bytes; }
   /// Dims of output i; empty optional where only the run can tell.
   std::optional<Dims> output_dims(size_t i) const;
@@ -44,6 +54,9 @@ class PreparedShape {
 
   /// `times_us` (one a step) receives each step's time when not empty.
   Status run(const RunBuffers& buffers, Stream& stream, std::span<double> times_us = {}) noexcept;
+  /// Of the last run, when `measure` was on before it.
+  DeviceTimes device_times(Stream& stream) const;
+  void measure(bool on) { measures_ = on; }
 
  private:
   struct Slot {
@@ -64,7 +77,35 @@ class PreparedShape {
   char* address_of(const Value* value, const RunBuffers& buffers) const;
   void deliver(const RunBuffers& buffers);
 
+  // On a device backend (prepared_shape_device.cpp).
+  struct DeviceState;
+  void plan_device_steps();
+  void run_on_device(const RunBuffers& buffers, Stream& stream, std::span<double> times_us);
+  void choose_addresses(const RunBuffers& buffers);
+  void resolve_device(const RunBuffers& buffers);
+  char* device_address(const Value* value, const RunBuffers& buffers) const;
+  void upload_inputs(const RunBuffers& buffers, DeviceStream& stream);
+  void run_segments(const RunBuffers& host, const RunBuffers& buffers, DeviceStream& stream,
+                    std::span<double> times_us);
+  void run_device_segment(size_t index, const RunBuffers& buffers, DeviceStream& stream,
+                          std::span<double> times_us);
+  void run_host_step(const DeviceSegment& segment, const RunBuffers& host, const RunBuffers& buffers,
+                     DeviceStream& stream, std::span<double> times_us);
+  void launch_steps(size_t first, size_t last, const RunBuffers& buffers, DeviceStream& stream,
+                    std::span<double> times_us);
+  void copy_value(int id, bool to_device, const RunBuffers& host, const RunBuffers& buffers,
+                  DeviceStream& stream);
+  void fetch_outputs(const RunBuffers& host, const RunBuffers& buffers, DeviceStream& stream);
+  void finish_on_device(const RunBuffers& host, const RunBuffers& buffers, DeviceStream& stream,
+                        std::span<double> times_us);
+
   const EngineData& engine_;
+  const DeviceBackend* device_;  // null: everything is on the host
+  DevicePlan device_plan_;
+  std::shared_ptr<DeviceState> device_state_;  // its type is known there alone
+  bool measures_ = false;
+  void* resolved_pinned_ = nullptr;
+  std::vector<char> host_workspace_;  // of kernels on the host, beside a device
   ShapePlan plan_;
   std::vector<RunStep> steps_;
   std::vector<Slot> slots_;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/log.h"
 #include "tuning/cold_memory.h"
 #include "tuning/problem_key.h"
+#include "tuning/race_candidate.h"
 #include "tuning/region_check.h"
 
 namespace wootz {
@@ -23,25 +25,8 @@ double median(std::vector<double> x) {
 }
 
 constexpr const char* kReferencePrefix = "reference.";
-constexpr double kDropRatio = 1.25;  // behind the best so far
-constexpr int kMostRounds = 9;
 
 }  // namespace
-
-struct Race::Candidate {
-  const Tactic* tactic;
-  TacticConfig config;
-  Packed packed;
-  std::unique_ptr<Kernel> kernel;
-  CandidateRecord record;
-  std::vector<double> times_us;
-  bool is_out = false;
-
-  bool runs() const { return kernel && !is_out; }
-  double best_us() const {
-    return times_us.empty() ? 0 : *std::min_element(times_us.begin(), times_us.end());
-  }
-};
 
 Race::Race(const Backend& backend, int threads, TimingCache& cache, RaceOptions options)
     : backend_(backend),
@@ -49,7 +34,8 @@ Race::Race(const Backend& backend, int threads, TimingCache& cache, RaceOptions 
       cache_(cache),
       options_(std::move(options)),
       fingerprint_(backend.traits(threads).fingerprint),
-      stream_(backend.make_stream(threads)) {}
+      device_(as_device(backend)),
+      stream_(device_ && !device_->can_run() ? nullptr : backend.make_stream(threads)) {}
 
 Race::~Race() = default;
 
@@ -67,7 +53,8 @@ RaceResult Race::run(const Problem& problem, const Bindings& bindings) {
   return result;
 }
 
-std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceResult& result) {
+/// Every configuration of the tactics that serve the problem; kernels are made by make_kernels.
+std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceResult& result) const {
   std::vector<Candidate> candidates;
   bool has_kernel = false;
   for (const Tactic* tactic : backend_.tactics()) {
@@ -81,15 +68,13 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
     }
     has_kernel = has_kernel || !is_reference;
     for (TacticConfig& config : tactic->configs(problem)) {
-      Candidate c{tactic, config, {}, nullptr, {std::string(tactic->id()), config.to_string(), 0, -1, ""},
-                  {},     false};
-      try {
-        c.packed = tactic->pack(problem, config);
-        c.kernel = tactic->make_kernel(problem, config, c.packed);
-      } catch (const Error& e) {
-        c.record.refusal = e.message();
-      }
-      candidates.push_back(std::move(c));
+      candidates.push_back({tactic,
+                            config,
+                            {},
+                            nullptr,
+                            {std::string(tactic->id()), config.to_string(), 0, -1, ""},
+                            {},
+                            false});
       if (!options_.tune) break;
     }
   }
@@ -113,7 +98,10 @@ void Race::check(std::vector<Candidate>& candidates, const Problem& problem, con
     if (kind == InputKind::kRandom) timing_inputs_ = check.inputs();
     for (Candidate& c : candidates) {
       if (!c.runs() || std::string_view(c.tactic->id()).starts_with(kReferencePrefix)) continue;
-      const CheckResult found = check.run(*c.kernel, *stream_, *c.tactic);
+      if (log_enabled(LogLevel::kDebug))
+        log(LogLevel::kDebug,
+            "check " + c.record.tactic_id + " " + c.record.config + ": " + problem_key(problem));
+      const CheckResult found = check.run(*c.kernel, backend_, *stream_, *c.tactic);
       c.record.error = std::max(c.record.error, found.error);
       if (!found.failure.empty()) c.record.refusal = found.failure, c.is_out = true;
     }
@@ -138,8 +126,13 @@ void Race::time(std::vector<Candidate>& candidates, const Problem& problem, cons
     c.record.time_us = known.value_or(0);
   }
   if (all_known) return;
-  ProblemBuffers buffers(problem);
-  buffers.fill(timing_inputs_);
+  if (device_) {
+    time_on_device(open, problem);
+    settle_times(open, key);
+    return;
+  }
+  ProblemBuffers buffers(problem, backend_);
+  buffers.fill(timing_inputs_, *stream_);
   stream_->begin_run();
   const auto start = Clock::now();
   for (int round = 0; round < kMostRounds; ++round) {
@@ -164,6 +157,10 @@ void Race::time(std::vector<Candidate>& candidates, const Problem& problem, cons
     if (round >= 2 && elapsed_us(start) > options_.budget_ms * 1e3) break;
   }
   stream_->end_run();
+  settle_times(open, key);
+}
+
+void Race::settle_times(std::span<Candidate* const> open, const std::string& key) {
   for (Candidate* c : open) {
     c->record.time_us = median(c->times_us);
     c->is_out = false;
@@ -184,12 +181,14 @@ void Race::add_reference(const Problem& problem, std::vector<Candidate>& candida
   }
 }
 
-RaceResult Race::race(const Problem& problem, const Bindings& bindings, const std::string& key) {
-  RaceResult result;
-  std::vector<Candidate> candidates = candidates_for(problem, result);
+/// Makes the candidates' kernels and holds them against the reference.
+void Race::check_all(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
+                     RaceResult& result) {
+  make_kernels(candidates, problem);
   try {
     check(candidates, problem, bindings, result);
   } catch (const Error& e) {
+    if (e.kind() == ErrorKind::kDevice) throw;  // nothing runs there any more
     // The reference does not take the tuned shapes or made-up inputs: nothing can be proven, so nothing but
     // it may run.
     for (Candidate& c : candidates)
@@ -197,6 +196,21 @@ RaceResult Race::race(const Problem& problem, const Bindings& bindings, const st
         c.record.refusal = "could not be checked: " + e.message(), c.is_out = true;
     add_reference(problem, candidates);
   }
+}
+
+RaceResult Race::race(const Problem& problem, const Bindings& bindings, const std::string& key) {
+  if (!stream_) return first_compiled(problem);
+  RaceResult result;
+  std::vector<Candidate> candidates = candidates_for(problem, result);
+  const bool trusts_cache = device_ && options_.tune && keep_known_winner(candidates, key);
+  check_all(candidates, problem, bindings, result);
+  if (trusts_cache && std::none_of(candidates.begin(), candidates.end(),
+                                   [](const Candidate& c) { return c.runs() && c.record.time_us > 0; })) {
+    result.candidates.clear();  // the winner of then fails now: everybody again
+    candidates = candidates_for(problem, result);
+    check_all(candidates, problem, bindings, result);
+  }
+  if (device_ && options_.tune && !trusts_cache) remember_failures(candidates, key);
   const bool checked = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
     return c.runs() && !std::string_view(c.tactic->id()).starts_with(kReferencePrefix);
   });

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "device/backend.h"
+#include "device/device_backend.h"
 #include "engine/engine_data.h"
 #include "tuning/timing_cache.h"
 
@@ -44,14 +44,27 @@ class Race {
   ~Race();
 
   RaceResult run(const Problem& problem, const Bindings& bindings);
+  /// On a device: compiles the candidates of these problems on all host threads, so that the races find them
+  /// in the cache. `progress` gets the number done and of all.
+  void compile_ahead(std::span<const Problem> problems,
+                     const std::function<void(size_t done, size_t all)>& progress);
 
  private:
   struct Candidate;
-  std::vector<Candidate> candidates_for(const Problem& problem, RaceResult& result);
+  std::vector<Candidate> candidates_for(const Problem& problem, RaceResult& result) const;
   void check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
              RaceResult& result);
   void add_reference(const Problem& problem, std::vector<Candidate>& candidates) const;
   void time(std::vector<Candidate>& candidates, const Problem& problem, const std::string& key);
+  void settle_times(std::span<Candidate* const> open, const std::string& key);
+  // On a device (race_device.cpp).
+  void make_kernels(std::vector<Candidate>& candidates, const Problem& problem) const;
+  bool keep_known_winner(std::vector<Candidate>& candidates, const std::string& key) const;
+  void remember_failures(const std::vector<Candidate>& candidates, const std::string& key);
+  void check_all(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
+                 RaceResult& result);
+  void time_on_device(std::vector<Candidate*>& open, const Problem& problem);
+  RaceResult first_compiled(const Problem& problem) const;
   std::string cache_key(const Candidate& candidate, const std::string& problem) const;
   RaceResult race(const Problem& problem, const Bindings& bindings, const std::string& key);
 
@@ -60,7 +73,8 @@ class Race {
   TimingCache& cache_;
   RaceOptions options_;
   std::string fingerprint_;
-  std::unique_ptr<Stream> stream_;
+  const DeviceBackend* device_;     // the backend, where it is one
+  std::unique_ptr<Stream> stream_;  // null: nothing can run here
   std::map<std::string, RaceResult> raced_;
   std::vector<Datum> timing_inputs_;  // of the problem in hand: legal for its reference
 };

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "device/device_backend.h"
 #include "device/region.h"
 #include "ir/element.h"
 #include "memory/strided_copy.h"
@@ -127,40 +128,87 @@ double error_bound(const Problem& problem, const Tactic& tactic) {
   return 4 * epsilon * std::sqrt(longest_sum(problem)) + 8 * epsilon + tactic.extra_error();
 }
 
-ProblemBuffers::ProblemBuffers(const Problem& problem) : problem_(problem) {
+ProblemBuffers::ProblemBuffers(const Problem& problem, const Backend& backend)
+    : problem_(problem), backend_(backend), on_device_(as_device(backend) != nullptr) {
   for (const TensorDesc& d : problem.inputs) {
     input_storage_.push_back(d.constant || d.dtype == DType::kUndefined
                                  ? Tensor()
                                  : Tensor::zeros(d.dtype, {storage_elements(d)}));
-    inputs_.push_back(d.constant ? const_cast<void*>(d.constant->data()) : input_storage_.back().data());
+    inputs_.push_back(d.constant ? const_cast<void*>(d.constant->data()) : place(input_storage_.back()));
   }
   for (const TensorDesc& d : problem.outputs) {
     output_storage_.push_back(d.dtype == DType::kUndefined ? Tensor()
                                                            : Tensor::zeros(d.dtype, {storage_elements(d)}));
-    outputs_.push_back(output_storage_.back().data());
+    outputs_.push_back(place(output_storage_.back()));
   }
 }
 
-void ProblemBuffers::fill(std::span<const Datum> inputs) {
+ProblemBuffers::~ProblemBuffers() {
+  for (void* p : allocated_) backend_.release(p);
+  backend_.release(device_workspace_);
+}
+
+void* ProblemBuffers::place(Tensor& storage) {
+  if (!on_device_ || !storage.is_defined()) return storage.data();
+  allocated_.push_back(backend_.allocate(std::max<size_t>(storage.size_bytes(), 1)));
+  return allocated_.back();
+}
+
+void ProblemBuffers::send(const std::vector<Tensor>& storage, const std::vector<void*>& to, Stream& stream) {
+  if (!on_device_) return;
+  for (size_t i = 0; i < storage.size(); ++i)
+    if (storage[i].is_defined())
+      static_cast<DeviceStream&>(stream).upload(to[i], storage[i].data(), storage[i].size_bytes());
+  stream.synchronize();
+}
+
+size_t ProblemBuffers::size_bytes() const {
+  size_t bytes = 0;
+  for (const Tensor& t : input_storage_) bytes += t.is_defined() ? t.size_bytes() : 0;
+  for (const Tensor& t : output_storage_) bytes += t.is_defined() ? t.size_bytes() : 0;
+  return bytes;
+}
+
+void ProblemBuffers::fill(std::span<const Datum> inputs, Stream& stream) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorDesc& d = problem_.inputs[i];
     if (d.constant || d.dtype == DType::kUndefined) continue;
-    copy_strided(inputs_[i], d.strides, inputs[i].tensor.data(), contiguous_strides(d.dims), d.dims,
-                 dtype_size(d.dtype));
+    copy_strided(input_storage_[i].data(), d.strides, inputs[i].tensor.data(), contiguous_strides(d.dims),
+                 d.dims, dtype_size(d.dtype));
   }
+  send(input_storage_, inputs_, stream);
 }
 
-void ProblemBuffers::poison_outputs() {
+void ProblemBuffers::poison_outputs(Stream& stream) {
   // NaN in every float kind: an element that a kernel forgets cannot pass.
   for (Tensor& t : output_storage_)
     if (t.is_defined()) std::memset(t.data(), is_float(t.dtype()) ? 0xff : 0x5a, t.size_bytes());
+  send(output_storage_, outputs_, stream);
 }
 
 LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
-  const auto bytes = static_cast<int64_t>(kernel.workspace_bytes());
-  if (!workspace_.is_defined() || workspace_.size() < bytes)
-    workspace_ = Tensor::zeros(DType::kUint8, {bytes});
+  const size_t bytes = kernel.workspace_bytes();
+  if (on_device_) {
+    if (!device_workspace_ || device_workspace_bytes_ < bytes) {
+      backend_.release(device_workspace_);
+      device_workspace_ = nullptr;
+      device_workspace_ = backend_.allocate(std::max<size_t>(bytes, 64));
+      device_workspace_bytes_ = bytes;
+    }
+    return {inputs_.data(), outputs_.data(), device_workspace_, &stream};
+  }
+  if (!workspace_.is_defined() || workspace_.size_bytes() < bytes)
+    workspace_ = Tensor::zeros(DType::kUint8, {static_cast<int64_t>(bytes)});
   return {inputs_.data(), outputs_.data(), workspace_.data(), &stream};
+}
+
+void ProblemBuffers::fetch_outputs(Stream& stream) {
+  if (on_device_)
+    for (size_t i = 0; i < output_storage_.size(); ++i)
+      if (output_storage_[i].is_defined())
+        static_cast<DeviceStream&>(stream).download(output_storage_[i].data(), outputs_[i],
+                                                    output_storage_[i].size_bytes());
+  stream.synchronize();
 }
 
 Tensor ProblemBuffers::output_elements(size_t i, std::span<const int64_t> at) const {
@@ -208,13 +256,28 @@ void RegionCheck::expect(const Bindings& bindings, uint64_t seed, size_t most_el
   }
 }
 
-CheckResult RegionCheck::run(Kernel& kernel, Stream& stream, const Tactic& tactic) const {
-  ProblemBuffers buffers(problem_);
-  buffers.fill(inputs_);
-  buffers.poison_outputs();
+CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& stream,
+                             const Tactic& tactic) const {
+  ProblemBuffers buffers(problem_, backend);
+  stream.begin_run();
+  buffers.fill(inputs_, stream);
+  buffers.poison_outputs(stream);
   kernel.launch(buffers.args(kernel, stream));
-  stream.synchronize();
+  buffers.fetch_outputs(stream);
+  stream.end_run();
   CheckResult result;
+  if (as_device(backend)) {
+    // What a launch was refused for is its own fault; a lost device has thrown above.
+    if (std::exception_ptr error = stream.take_error()) {
+      try {
+        std::rethrow_exception(error);
+      } catch (const std::exception& e) {
+        result.failure = e.what();
+        result.error = std::numeric_limits<double>::infinity();
+        return result;
+      }
+    }
+  }
   const double bound = error_bound(problem_, tactic);
   for (size_t i = 0; i < expected_.size(); ++i) {
     if (!expected_[i].is_defined()) continue;

@@ -35,8 +35,8 @@ class RegionCheck {
 
   const std::vector<Datum>& inputs() const { return inputs_; }
 
-  /// Runs the kernel on the inputs and compares.
-  CheckResult run(Kernel& kernel, Stream& stream, const Tactic& tactic) const;
+  /// Runs the kernel on the inputs and compares. Throws Error(kDevice) when the device is lost.
+  CheckResult run(Kernel& kernel, const Backend& backend, Stream& stream, const Tactic& tactic) const;
 
  private:
   void expect(const Bindings& bindings, uint64_t seed, size_t most_elements);
@@ -48,21 +48,37 @@ class RegionCheck {
   std::vector<Tensor> expected_;                 // by output
 };
 
-/// Device buffers of one problem, strided as it says, filled from row-major data.
+/// The buffers of one problem, strided as it says, filled from row-major data. On a device backend they lie
+/// on the device, with a copy on the host.
 class ProblemBuffers {
  public:
-  explicit ProblemBuffers(const Problem& problem);
-  void fill(std::span<const Datum> inputs);
-  void poison_outputs();
+  ProblemBuffers(const Problem& problem, const Backend& backend);
+  ~ProblemBuffers();
+  ProblemBuffers(const ProblemBuffers&) = delete;
+  ProblemBuffers& operator=(const ProblemBuffers&) = delete;
+
+  void fill(std::span<const Datum> inputs, Stream& stream);
+  void poison_outputs(Stream& stream);
   LaunchArgs args(Kernel& kernel, Stream& stream);
+  /// Brings outputs back from the device; call before output_elements.
+  void fetch_outputs(Stream& stream);
   /// Elements `at` (flat, row-major) of output i.
   Tensor output_elements(size_t i, std::span<const int64_t> at) const;
+  size_t size_bytes() const;
 
  private:
+  void* place(Tensor& storage);
+  void send(const std::vector<Tensor>& storage, const std::vector<void*>& to, Stream& stream);
+
   const Problem& problem_;
+  const Backend& backend_;
+  const bool on_device_;
   std::vector<Tensor> input_storage_, output_storage_;
   std::vector<void*> inputs_, outputs_;
+  std::vector<void*> allocated_;  // on the device
   Tensor workspace_;
+  void* device_workspace_ = nullptr;
+  size_t device_workspace_bytes_ = 0;
 };
 
 }  // namespace wootz

@@ -6,6 +6,7 @@
 #include "backends/cuda/cuda_stream.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/nvrtc.h"
+#include "base/error.h"
 #include "device/reference_tactic.h"
 
 namespace wootz {
@@ -80,6 +81,33 @@ void CudaTargetBackend::copy(void* to, const void* from, size_t bytes, Stream& s
   device().make_current();
   WOOTZ_CUDA(cuMemcpyAsync, reinterpret_cast<cuda::DevicePtr>(to), reinterpret_cast<cuda::DevicePtr>(from),
              bytes, static_cast<CudaStream&>(stream).handle());
+}
+
+void* CudaTargetBackend::allocate_pinned(size_t bytes) const {
+  device().make_current();
+  void* p = nullptr;
+  cuda::check(cuda::Driver::get()->cuMemHostAlloc(&p, std::max<size_t>(bytes, 1), 0), "cuMemHostAlloc",
+              "asked for " + std::to_string(bytes) + " bytes of pinned host memory");
+  return p;
+}
+
+void CudaTargetBackend::release_pinned(void* p) const noexcept {
+  if (!p) return;
+  try {
+    device().make_current();
+  } catch (const Error&) {
+    return;  // the driver is gone, and the memory with it
+  }
+  cuda::Driver::get()->cuMemFreeHost(p);
+}
+
+bool CudaTargetBackend::is_device_memory(const void* p) const noexcept {
+  if (!p) return false;
+  auto type = cuda::MemoryType::kHost;
+  // Memory that the driver has never heard of is an error, and the host's.
+  const auto result = cuda::Driver::get()->cuPointerGetAttribute(&type, cuda::PointerAttribute::kMemoryType,
+                                                                 reinterpret_cast<cuda::DevicePtr>(p));
+  return result == cuda::kSuccess && type == cuda::MemoryType::kDevice;
 }
 
 std::string CudaBackend::describe() const {

@@ -22,6 +22,9 @@ class CudaTargetBackend final : public DeviceBackend {
   void* allocate(size_t bytes) const override;
   void release(void* p) const noexcept override;
   void copy(void* to, const void* from, size_t bytes, Stream& stream) const override;
+  void* allocate_pinned(size_t bytes) const override;
+  void release_pinned(void* p) const noexcept override;
+  bool is_device_memory(const void* p) const noexcept override;
 
  private:
   const CudaDevice& device() const;
@@ -46,9 +49,12 @@ class CudaBackend final : public DeviceBackend {
   void copy(void* to, const void* from, size_t bytes, Stream& stream) const override {
     first().copy(to, from, bytes, stream);
   }
+  void* allocate_pinned(size_t bytes) const override { return first().allocate_pinned(bytes); }
+  void release_pinned(void* p) const noexcept override { first().release_pinned(p); }
+  bool is_device_memory(const void* p) const noexcept override { return first().is_device_memory(p); }
 
  private:
-  const Backend& first() const { return *at("0"); }
+  const DeviceBackend& first() const { return *static_cast<const DeviceBackend*>(at("0")); }
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::unique_ptr<CudaTargetBackend>, std::less<>> opened_;
 };

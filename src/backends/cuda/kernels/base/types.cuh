@@ -18,12 +18,24 @@ struct bfloat16 {
   uint16_t bits;
 };
 
-__device__ __forceinline__ float to_float(float x) { return x; }
-__device__ __forceinline__ float to_float(float16 x) {
+#ifdef WOOTZ_EMULATED  // on the CPU, for tests
+inline float half_to_float(uint16_t bits) { return float(__builtin_bit_cast(_Float16, bits)); }
+inline uint16_t float_to_half(float x) { return __builtin_bit_cast(uint16_t, _Float16(x)); }
+#else
+__device__ __forceinline__ float half_to_float(uint16_t bits) {
   float y;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(bits));
   return y;
 }
+__device__ __forceinline__ uint16_t float_to_half(float x) {
+  uint16_t bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+#endif
+
+__device__ __forceinline__ float to_float(float x) { return x; }
+__device__ __forceinline__ float to_float(float16 x) { return half_to_float(x.bits); }
 __device__ __forceinline__ float to_float(bfloat16 x) { return __uint_as_float(uint32_t(x.bits) << 16); }
 
 /// Rounds to the nearest, ties to even; what is too large becomes infinite, NaN stays NaN.
@@ -35,9 +47,7 @@ __device__ __forceinline__ float from_float<float>(float x) {
 }
 template <>
 __device__ __forceinline__ float16 from_float<float16>(float x) {
-  float16 y;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
-  return y;
+  return {float_to_half(x)};
 }
 template <>
 __device__ __forceinline__ bfloat16 from_float<bfloat16>(float x) {

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole engines on a GPU, or on the stand-in for one: copies, steps on the host, recordings, the caller's
+// memory and stream.
+#include "runtime/execution_state.h"
+
+#include "tests/compiler/compiled.h"
+#include "tests/cuda/cuda_case.h"
+
+namespace wootz::compile_tests {
+namespace {
+
+/// The registry that engines look in has all backends in this program.
+const DeviceBackend& gpu() { return *as_device(*find_backend(BackendRegistry::global(), "cuda:0")); }
+
+std::shared_ptr<EngineData> compile_for_gpu(const std::string& text, std::map<std::string, Dims> shapes,
+                                            bool tune = false) {
+  ImportedModel model;
+  model.graph = read_model(text);
+  CompileOptions options;
+  options.backend = "cuda:0";
+  options.shapes = std::move(shapes);
+  options.tune = tune;
+  return compile(std::move(model), options);
+}
+
+class CudaRuntime : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_gpu() || !has_nvrtc()) GTEST_SKIP() << "no GPU or no NVRTC here";
+  }
+};
+
+const std::string kChain = R"(graph(%x: float32[n,3], %z: float32[n,3]) -> (%y) {
+%a = Add(%x, %z)
+%b = Sigmoid(%a)
+%c = Transpose(%b) {perm=[1,0]}
+%d = Exp(%c)
+%e = Softmax(%d) {axis=0}
+%y = Mul(%e, %d)
+})";
+
+TEST_F(CudaRuntime, RunsAtSeveralShapes) {
+  const auto engine = compile_for_gpu(kChain, {{"x", {4, 3}}, {"z", {4, 3}}});
+  for (int64_t n : {4, 1, 33}) expect_matches_reference(kChain, engine, {ramp({n, 3}), ramp({n, 3})});
+}
+
+TEST_F(CudaRuntime, ConcatAndConvolutionByWhateverServes) {
+  const auto engine = compile_for_gpu(kSmallNet, {{"x", {1, 3, 8, 8}}});
+  for (const Dims& dims : {Dims{1, 3, 8, 8}, Dims{2, 3, 5, 7}, Dims{1, 3, 1, 1}})
+    expect_matches_reference(kSmallNet, engine, {ramp(dims)});
+}
+
+TEST_F(CudaRuntime, SizesThatOnlyTheRunTells) {
+  const std::string text = R"(graph(%x: float32[n]) -> (%y, %k) {
+%z: float32[] = constant 0
+%s = Sigmoid(%x)
+%t0 = Neg(%s)
+%m = Greater(%x, %z)
+%i = NonZero(%m)
+%t = Transpose(%i)
+%g = GatherND(%t0, %t)
+%y = Relu(%g)
+%k = Shape(%g)
+})";
+  const auto engine = compile_for_gpu(text, {{"x", {10}}});
+  expect_matches_reference(text, engine, {ramp({10})});
+  expect_matches_reference(text, engine, {ramp({33})});
+}
+
+TEST_F(CudaRuntime, TunedEnginesMatchToo) {
+  const auto engine = compile_for_gpu(kChain, {{"x", {64, 3}}, {"z", {64, 3}}}, true);
+  expect_matches_reference(kChain, engine, {ramp({64, 3}), ramp({64, 3})});
+  bool timed = false;
+  for (const StepRecord& s : engine->steps) timed = timed || s.time_us > 0;
+  EXPECT_TRUE(timed);
+}
+
+// Two regions, one after another: something to record.
+const std::string kTwoSteps = R"(graph(%x: float32[n]) -> (%y, %b) {
+%b = Exp(%x)
+%n = Neg(%x)
+%y = Tanh(%n)
+})";
+
+TEST_F(CudaRuntime, ReplaysWithNewData) {
+  const auto engine = compile_for_gpu(kTwoSteps, {{"x", {100}}});
+  ASSERT_EQ(engine->steps.size(), 2u);
+  for (const StepRecord& s : engine->steps) ASSERT_TRUE(s.choices.at(0).tactic_id.starts_with("cuda."));
+  ExecutionState state(engine);
+  const std::unique_ptr<Graph> graph = read_model(kTwoSteps);
+  for (float factor : {1.0f, 0.5f, -2.0f}) {
+    Datum x = ramp({100});
+    for (int64_t i = 0; i < 100; ++i) x.tensor.as<float>()[i] *= factor;
+    const std::vector<Datum> inputs{x};
+    std::vector<Datum> got(2);
+    const Status status = state.run(inputs, got);
+    ASSERT_TRUE(status.ok()) << status.message();
+    const std::vector<Datum> want = evaluate_graph(*graph, inputs);
+    for (const OutputError& e : compare_outputs(*graph, want, got, "test")) EXPECT_LE(e.relative, e.bound);
+  }
+}
+
+TEST_F(CudaRuntime, TakesTheCallersDeviceMemoryAndStream) {
+  const auto engine = compile_for_gpu(kTwoSteps, {{"x", {100}}});
+  const std::unique_ptr<Graph> graph = read_model(kTwoSteps);
+  const Datum x = ramp({100});
+  const std::vector<Datum> want = evaluate_graph(*graph, std::vector<Datum>{x});
+  const std::unique_ptr<Stream> stream = gpu().make_stream(1);
+  auto& device = static_cast<DeviceStream&>(*stream);
+  device.begin_run();
+  ExecutionState state(engine);
+  for (int round = 0; round < 3; ++round) {  // other buffers each time: recordings are made anew
+    std::vector<void*> memory;
+    for (int i = 0; i < 3; ++i) memory.push_back(gpu().allocate(400));
+    device.upload(memory[0], x.tensor.data(), 400);
+    device.synchronize();
+    const std::vector<Datum> inputs{Datum(Tensor::view(DType::kFloat32, {100}, memory[0], nullptr))};
+    std::vector<Datum> outputs;
+    for (int i = 1; i < 3; ++i)
+      outputs.emplace_back(Tensor::view(DType::kFloat32, {100}, memory[static_cast<size_t>(i)], nullptr));
+    const Status status = state.run(inputs, outputs);
+    ASSERT_TRUE(status.ok()) << status.message();
+    std::vector<Datum> got;
+    for (const Datum& out : outputs) {
+      EXPECT_TRUE(gpu().is_device_memory(out.tensor.data()));
+      Tensor t = Tensor::zeros(DType::kFloat32, {100});
+      device.download(t.data(), out.tensor.data(), 400);
+      device.synchronize();
+      got.emplace_back(std::move(t));
+    }
+    for (const OutputError& e : compare_outputs(*graph, want, got, "test")) EXPECT_LE(e.relative, e.bound);
+    for (void* p : memory) gpu().release(p);
+  }
+}
+
+TEST_F(CudaRuntime, MeasuresStepsAndPhases) {
+  const auto engine = compile_for_gpu(kChain, {{"x", {64, 3}}, {"z", {64, 3}}});
+  ExecutionState state(engine);
+  std::vector<double> times(engine->steps.size());
+  std::vector<Datum> out(1);
+  const std::vector<Datum> in{ramp({64, 3}), ramp({64, 3})};
+  ASSERT_TRUE(state.run(in, out, times).ok());
+  double sum = 0;
+  for (double t : times) sum += t;
+  EXPECT_GT(sum, 0);
+  state.measure(true);
+  ASSERT_TRUE(state.run(in, out).ok());
+  const DeviceTimes phases = state.device_times();
+  EXPECT_GT(phases.run_us, 0);
+  EXPECT_GT(phases.upload_us, 0);
+  EXPECT_GT(phases.download_us, 0);
+}
+
+TEST_F(CudaRuntime, RemarksNameWhatRunsOnTheHost) {
+  const auto engine =
+      compile_for_gpu("graph(%x: float32[2,n,n]) -> (%y) {\n%y = Det(%x)\n}", {{"x", {2, 3, 3}}});
+  bool said = false;
+  for (const RemarkRecord& r : engine->remarks)
+    said = said || r.text.find("on the host") != std::string::npos;
+  EXPECT_TRUE(said);
+}
+
+TEST(CudaTarget, BuildsWithoutTheGpu) {
+  if (!has_nvrtc()) GTEST_SKIP() << "no NVRTC here";
+  ImportedModel model;
+  model.graph = read_model(kTwoSteps);
+  CompileOptions options;
+  options.backend = "cuda:sm_80";
+  options.shapes = {{"x", {100}}};
+  const auto engine = compile(std::move(model), options);
+  bool said = false;
+  for (const RemarkRecord& r : engine->remarks)
+    said = said || r.text.find("not verified") != std::string::npos;
+  EXPECT_TRUE(said);
+  bool on_gpu = false;
+  for (const StepRecord& s : engine->steps)
+    on_gpu = on_gpu || (!s.choices.empty() && s.choices[0].tactic_id.starts_with("cuda."));
+  EXPECT_TRUE(on_gpu);
+}
+
+TEST(CudaTarget, UnknownArchitecturesAreNamed) {
+  try {
+    cuda_backend("cuda:sm_42");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(e.message().find("sm_90a"), std::string::npos) << e.message();
+  }
+}
+
+}  // namespace
+}  // namespace wootz::compile_tests
