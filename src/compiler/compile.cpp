@@ -162,6 +162,7 @@ class Build {
 
   /// Minutes of racing are lost when the engine then does not fit.
   void check_memory() const {
+    if (device_ && !device_->can_run()) return;
     const ShapePlan plan =
         plan_shapes(*engine_->graph, bind_shapes(*engine_->graph, tuned_dims_), sharing_of(*engine_));
     size_t bytes = plan.arena_bytes;
