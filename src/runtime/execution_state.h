@@ -28,7 +28,8 @@ class ExecutionState {
   PreparedShape& prepare(std::span<const Dims> input_dims);
 
   /// Runs on row-major inputs. A defined output tensor of the right dtype and dims is written in place,
-  /// others are allocated here. `times_us` (one a step) receives each step's time when not empty.
+  /// others are allocated here, in the memory of the last run's where the caller holds it no more. `times_us`
+  /// (one a step) receives each step's time when not empty.
   Status run(std::span<const Datum> inputs, std::span<Datum> outputs,
              std::span<double> times_us = {}) noexcept;
 
@@ -42,6 +43,7 @@ class ExecutionState {
   };
   void check_inputs(std::span<const Datum> inputs) const;
   void grow_arena(size_t bytes);
+  Tensor output_tensor(size_t i, const TensorDesc& desc);
 
   std::shared_ptr<const EngineData> engine_;
   const Backend* backend_;
@@ -50,6 +52,7 @@ class ExecutionState {
   std::list<Cached> cache_;  // most recently used first
   void* arena_ = nullptr;
   size_t arena_bytes_ = 0;
+  std::vector<Tensor> last_outputs_;  // allocated here
 };
 
 }  // namespace wootz
