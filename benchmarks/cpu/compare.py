@@ -63,6 +63,8 @@ def write_inputs(folder, name, batch, path):
 def build_engine(model, arrays, threads, path, cache):
     import wootz
 
+    if os.path.exists(path):
+        return float(wootz.load(path).explain()["facts"]["build_seconds"])
     session_inputs = [i.name for i in wootz_inputs(model)]
     shapes = {n: list(arrays[f"in{i}"].shape) for i, n in enumerate(session_inputs)}
     engine = wootz.build(model, threads=threads, shapes=shapes, timing_cache=cache)
@@ -98,7 +100,8 @@ def output_error(expected_path, found_path):
 
 def compare(folder, name, batch, arguments, scratch):
     model = os.path.join(folder, name + ".onnx")
-    inputs, engine = os.path.join(scratch, "inputs.npz"), os.path.join(scratch, "engine.wtz")
+    inputs = os.path.join(scratch, "inputs.npz")
+    engine = os.path.join(arguments.engines or scratch, f"{name}_b{batch}.wtz")
     arrays = write_inputs(folder, name, batch, inputs)
     build_s = build_engine(model, arrays, arguments.threads, engine, arguments.timing_cache)
     judge = Worker("onnxruntime-unoptimised", model, arguments.threads, inputs)
@@ -144,6 +147,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--slice-ms", type=float, default=600, help="milliseconds that one runtime works before the other's turn")
     parser.add_argument("--timing-cache", default=None)
+    parser.add_argument("--engines", help="folder that keeps NAME_bBATCH.wtz; engines that lie there are not built again")
     parser.add_argument("--json", help="file for the results")
     arguments = parser.parse_args()
     import onnxruntime

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine_file.h"
 
+#include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <xxhash.h>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -141,7 +145,9 @@ void save_engine(const EngineData& engine, const std::string& path) {
   file.commit();
 }
 
-std::shared_ptr<EngineData> load_engine(const std::string& path, bool check_blobs) {
+namespace {
+
+std::shared_ptr<EngineData> read_engine(const std::string& path, bool check_blobs) {
   const auto file = MappedFile::open(path);
   const Header h = read_header(*file, path);
   try {
@@ -160,6 +166,16 @@ std::shared_ptr<EngineData> load_engine(const std::string& path, bool check_blob
   } catch (const Error& e) {
     throw e.at(path);
   }
+}
+
+}  // namespace
+
+std::shared_ptr<EngineData> load_engine(const std::string& path, bool check_blobs) {
+  auto engine = read_engine(path, check_blobs);
+#ifdef __GLIBC__
+  malloc_trim(0);  // the parsed plan was several times as large as what is kept of it
+#endif
+  return engine;
 }
 
 bool is_engine_file(const std::string& path) {

@@ -117,6 +117,16 @@ void ExecutionState::check_inputs(std::span<const Datum> inputs) const {
   }
 }
 
+/// Fresh pages cost more than a small network's last steps: the system clears each one when it is touched.
+Tensor ExecutionState::output_tensor(size_t i, const TensorDesc& desc) {
+  last_outputs_.resize(engine_->graph->outputs().size());
+  Tensor& last = last_outputs_[i];
+  const bool is_free = last.is_defined() && last.owner().use_count() == 1 && last.dtype() != DType::kString;
+  if (!is_free || last.dtype() != desc.dtype || last.dims() != desc.dims)
+    last = Tensor::zeros(desc.dtype, desc.dims);
+  return last;
+}
+
 Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outputs,
                            std::span<double> times_us) noexcept {
   try {
@@ -134,7 +144,7 @@ Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outpu
       Tensor& t = outputs[i].tensor;
       if (outputs[i].kind == Datum::Kind::kTensor && t.dtype() == p.desc.dtype && t.dims() == p.desc.dims)
         continue;
-      outputs[i] = Datum(Tensor::zeros(p.desc.dtype, p.desc.dims));
+      outputs[i] = Datum(output_tensor(i, p.desc));
     }
     shape.measure(measures_);
     return shape.run({arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_}, *stream_,

@@ -28,7 +28,8 @@ class ExecutionState {
   PreparedShape& prepare(std::span<const Dims> input_dims);
 
   /// Runs on row-major inputs. A defined output tensor of the right dtype and dims is written in place,
-  /// others are allocated here. `times_us` (one a step) receives each step's time when not empty.
+  /// others are allocated here, in the memory of the last run's where the caller holds it no more. `times_us`
+  /// (one a step) receives each step's time when not empty.
   Status run(std::span<const Datum> inputs, std::span<Datum> outputs,
              std::span<double> times_us = {}) noexcept;
 
@@ -49,6 +50,7 @@ class ExecutionState {
   void check_inputs(std::span<const Datum> inputs) const;
   void grow_arena(size_t bytes);
   void grow_host_memory(size_t pinned, size_t mirror);
+  Tensor output_tensor(size_t i, const TensorDesc& desc);
 
   std::shared_ptr<const EngineData> engine_;
   const Backend* backend_;
@@ -63,6 +65,7 @@ class ExecutionState {
   std::unique_ptr<char[]> mirror_;  // touched where steps on the host read or write
   size_t mirror_bytes_ = 0;
   bool has_callers_stream_ = false, measures_ = false;
+  std::vector<Tensor> last_outputs_;  // allocated here
 };
 
 }  // namespace wootz

@@ -54,6 +54,7 @@ class Race {
   std::vector<Candidate> candidates_for(const Problem& problem, RaceResult& result) const;
   void check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
              RaceResult& result);
+  double cost_us(const Candidate& candidate, const Problem& problem) const;
   void add_reference(const Problem& problem, std::vector<Candidate>& candidates) const;
   void time(std::vector<Candidate>& candidates, const Problem& problem, const std::string& key);
   void settle_times(std::span<Candidate* const> open, const std::string& key);

@@ -128,6 +128,23 @@ TEST(ConvTactics, AutoPad) {
   }
 }
 
+TEST(ConvTactics, GatedInput) {
+  // Images times channels: short rows that repeat, rows of many floats, blocks that end inside an image.
+  for (const Shape2d& s :
+       {Shape2d{2, 16, 9, 7, 24}, {1, 40, 12, 9, 70}, {1, 300, 30, 30, 20}, {2, 9, 5, 5, 130}})
+    for (const bool per_image : {true, false}) {
+      SCOPED_TRACE(testing::Message() << s.n << "x" << s.c << "x" << s.h << "x" << s.w << " -> " << s.m);
+      RegionCase region;
+      Value* x = region.input({s.n, s.c, s.h, s.w}, Order::kChannelsLast);
+      Value* gate = region.input({per_image ? s.n : 1, s.c, 1, 1});
+      Value* y = region.add("Conv", {region.add("Mul", {per_image ? gate : x, per_image ? x : gate}),
+                                     region.constant({s.m, s.c, 1, 1}, 0.1f), region.constant({s.m})});
+      y = region.add("Add", {y, region.input({s.n, s.m, s.h, s.w}, Order::kChannelsLast)});
+      region.finish(region.add("Tanh", {y}), Order::kChannelsLast);
+      EXPECT_TRUE(region.check(5e-6).contains("cpu.conv.gated1x1")) << region.refusal("cpu.conv.gated1x1");
+    }
+}
+
 TEST(ConvTactics, RefusalsNameTheReason) {
   RegionCase region;
   region.finish(add_conv(region, {1, 32, 8, 8, 16}), Order::kRowMajor);

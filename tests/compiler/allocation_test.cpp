@@ -53,6 +53,24 @@ TEST(Allocations, APreparedShapeRunsWithoutAny) {
   }
 }
 
+TEST(Allocations, OutputMemoryServesAgainOnceTheCallerDropsIt) {
+  CompileOptions options;
+  options.shapes["x"] = {1, 3, 8, 8};
+  ExecutionState state(compile_text(kSmallNet, options));
+  const std::vector<Datum> inputs = {ramp({1, 3, 8, 8})};
+  const auto run = [&] {
+    std::vector<Datum> outputs(1);
+    EXPECT_TRUE(state.run(inputs, outputs).ok());
+    return outputs[0].tensor;
+  };
+  const void* const first = run().data();
+  const Tensor held = run();
+  EXPECT_EQ(held.data(), first);
+  const Tensor copy = held.clone();
+  EXPECT_NE(run().data(), held.data());
+  EXPECT_TRUE(held.same_bits(copy));
+}
+
 TEST(Allocations, TheCounterCounts) {
   const long before = allocations;
   ::operator delete(::operator new(4));

@@ -102,6 +102,29 @@ TEST(Fuse, ScalarsStayInBodiesAndTensorsAreOperands) {
   EXPECT_GT(region.attributes.require<float>("predicted_us"), 0);
 }
 
+TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
+  const auto fused = [](const std::string& product, bool target_takes_them, bool channels_last = true) {
+    const auto graph = read_graph(
+        "graph(%x: float32[n,8,5,5], %g: float32[n,8,1,1], %p: float32[n,1,5,5]) -> (%y) {\n"
+        "%w: float32[1,8,1,1] = constant [1, 2, 3, 4, 5, 6, 7, 8]\n%m = " +
+        product + "\n%c = Conv(%m, %w)\n%y = Relu(%c)\n}");
+    for (const auto& v : graph->values())
+      if (channels_last && v->type.rank() == 4 && !v->is_constant()) v->layout = Layout::kChannelsLast;
+    TargetTraits target = test_target();
+    target.gates_convolutions = target_takes_them;
+    PassContext context(target, {});
+    run_pass(*graph, fuse(), context);
+    return summary(*graph);
+  };
+  EXPECT_EQ(fused("Mul(%x, %g)", true), "contraction: Mul Conv Relu\n");
+  EXPECT_EQ(fused("Mul(%g, %x)", true), "contraction: Mul Conv Relu\n");
+  const std::string apart = "pointwise: Mul\ncontraction: Conv Relu\n";
+  EXPECT_EQ(fused("Mul(%x, %g)", false), apart);
+  EXPECT_EQ(fused("Mul(%x, %g)", true, false), apart);
+  EXPECT_EQ(fused("Mul(%x, %p)", true), apart);  // a factor a pixel
+  EXPECT_EQ(fused("Add(%x, %g)", true), "pointwise: Add\ncontraction: Conv Relu\n");
+}
+
 TEST(Fuse, NoChangesAllowedLeavesEveryNodeAlone) {
   const auto graph = read_graph(conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)"));
   PassOptions options;

@@ -17,14 +17,55 @@ std::string label(const Node& node) {
   return node.origins.empty() ? node.op : node.op + " " + node.origins.front();
 }
 
+bool are_all(const Node& node, const char* attribute, int64_t expected) {
+  const Ints values = node.attributes.get<Ints>(attribute, {});
+  return std::all_of(values.begin(), values.end(), [&](int64_t x) { return x == expected; });
+}
+
+/// Whether the node is a plain 1x1 convolution over many channels, channels last, in float32.
+bool is_channel_mix(const Node& node) {
+  if (!node.is("Conv") || node.inputs().size() < 2 || !node.input(1)->is_constant()) return false;
+  const Value* x = node.input(0);
+  const Dims& w = node.input(1)->constant->dims();
+  return w.size() == 4 && w[1] >= 8 && w[2] == 1 && w[3] == 1 && x->type.dtype == DType::kFloat32 &&
+         x->layout == Layout::kChannelsLast && node.output(0)->layout == Layout::kChannelsLast &&
+         node.attributes.get<int64_t>("group", 1) == 1 && are_all(node, "strides", 1) &&
+         are_all(node, "pads", 0);
+}
+
+/// The product of a convolution's input with one factor an image and channel (a squeeze-and-excite gate),
+/// where the target's kernels multiply while they read the input; else null.
+Node* gate_before(const Node& main, const Groups& groups, const TargetTraits& target) {
+  Node* product =
+      is_channel_mix(main) && target.gates_convolutions ? produced_by(main.input(0), "Mul") : nullptr;
+  if (!product || product->graph() != main.graph() || !is_read_once(product->output(0)) ||
+      groups[groups.group_of(product)].nodes.size() > 1)
+    return nullptr;
+  for (size_t i = 0; i < 2; ++i) {
+    const Value* gate = product->input(i);
+    const Value* x = product->input(1 - i);
+    if (gate->is_constant() || x->is_constant() || !has_rank(gate, 4) || x->layout != Layout::kChannelsLast ||
+        !same_shape(x, product->output(0)))
+      continue;
+    const Shape &g = *gate->type.shape, &full = *x->type.shape;
+    const SymbolTable& symbols = main.graph()->symbols();
+    if ((symbols.equal(g[0], full[0]) || symbols.equal(g[0], 1)) && symbols.equal(g[1], full[1]) &&
+        symbols.equal(g[2], 1) && symbols.equal(g[3], 1))
+      return product;
+  }
+  return nullptr;
+}
+
 class Tail {
  public:
   Tail(Node& main, Groups& groups, const SizeModel& sizes, PassContext& context)
-      : main_(main), groups_(groups), sizes_(sizes), context_(context), nodes_{&main} {}
+      : main_(main), groups_(groups), sizes_(sizes), context_(context), nodes_{&main} {
+    if (Node* gate = gate_before(main, groups, context.target)) nodes_.push_back(gate);
+  }
 
   void grow() {
     add_readers(main_);
-    size_t best = 1;
+    size_t best = nodes_.size();
     while (!open_.empty() && nodes_.size() <= kMaxTail) {
       Node* next = groups_.nodes()[*open_.begin()];
       open_.erase(open_.begin());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once per instruction set by depthwise_kernel_<set>.cpp.
 #pragma once
+#include <algorithm>
+
 #include "backends/cpu/kernels/conv/depthwise_kernel.h"
 #include "backends/cpu/simd.h"
 
@@ -83,10 +85,11 @@ void square_block(const DepthwiseRow& row, int64_t ox) {
   if (c < r.channels) square_channels<K, S, WB>(r, px, ox, c, Channels<false>{r.channels - c});
 }
 
+/// Outputs [ox, end) of a row, all channels.
 template <int K, int S>
-void square_row(const DepthwiseRow& r) {
-  for (int64_t ox = 0; ox < r.out_w;) {
-    const int64_t left = r.out_w - ox;
+void square_span(const DepthwiseRow& r, int64_t ox, int64_t end) {
+  while (ox < end) {
+    const int64_t left = end - ox;
     if (left >= 7)
       square_block<K, S, 7>(r, ox), ox += 7;
     else if (left >= 4)
@@ -96,6 +99,64 @@ void square_row(const DepthwiseRow& r) {
     else
       square_block<K, S, 1>(r, ox), ox += 1;
   }
+}
+
+/// `blocks` times WB outputs from ox on, away from the left and right borders, for one vector of channels:
+/// the weights stay in registers and no table of pointers is made, which is what few channels spend their
+/// time on.
+template <int K, int S, int WB, bool kWhole>
+void square_sweep(const DepthwiseRow& row, int64_t ox, int64_t blocks, int64_t c, Channels<kWhole> ch) {
+  const DepthwiseRow r = row;
+  const float* line[K];
+  int64_t step[K];
+  Vec w[K][K];
+#pragma GCC unroll 5
+  for (int ky = 0; ky < K; ++ky) {
+    const int64_t y = r.oy * S - r.pad_top + ky;
+    const bool inside = y >= 0 && y < r.in_h;
+    step[ky] = inside ? r.x_w : 0;
+    line[ky] = inside ? r.image + y * r.x_h + (ox * S - r.pad_left) * r.x_w + c : r.zeros + c;
+#pragma GCC unroll 5
+    for (int kx = 0; kx < K; ++kx) w[ky][kx] = load(r.weights + (ky * K + kx) * r.ld_weights + c);
+  }
+  const Vec bias = r.bias ? ch.in(r.bias + c) : set1(0);
+  for (; blocks > 0; --blocks, ox += WB) {
+    Vec acc[WB];
+#pragma GCC unroll 8
+    for (int i = 0; i < WB; ++i) acc[i] = bias;
+#pragma GCC unroll 5
+    for (int ky = 0; ky < K; ++ky) {
+#pragma GCC unroll 32
+      for (int j = 0; j < (WB - 1) * S + K; ++j) {
+        const Vec in = ch.in(line[ky] + j * step[ky]);
+#pragma GCC unroll 8
+        for (int i = 0; i < WB; ++i) {
+          const int kx = j - i * S;
+          if (kx >= 0 && kx < K) acc[i] = fmadd(in, w[ky][kx], acc[i]);
+        }
+      }
+      line[ky] += WB * S * step[ky];
+    }
+    finish_outputs<WB>(r, ch, ox, c, acc);
+  }
+}
+
+inline constexpr int64_t kFewChannels = 256;
+
+template <int K, int S>
+void square_row(const DepthwiseRow& r) {
+  constexpr int WB = 7;
+  // Blocks whose inputs all lie inside of the row.
+  const int64_t first = r.pad_left <= 0 ? 0 : (r.pad_left + S - 1) / S;
+  const int64_t last = (r.in_w + r.pad_left - K) / S;  // the last such output
+  const int64_t blocks = (std::min(last + 1, r.out_w) - first) / WB;
+  if (K != 3 || kWidth != 16 || r.channels > kFewChannels || blocks < 3)
+    return square_span<K, S>(r, 0, r.out_w);
+  square_span<K, S>(r, 0, first);
+  int64_t c = 0;
+  for (; c + kWidth <= r.channels; c += kWidth) square_sweep<3, S, WB>(r, first, blocks, c, Channels<true>{});
+  if (c < r.channels) square_sweep<3, S, WB>(r, first, blocks, c, Channels<false>{r.channels - c});
+  square_span<K, S>(r, first + blocks * WB, r.out_w);
 }
 
 template <int WB, bool kWhole>

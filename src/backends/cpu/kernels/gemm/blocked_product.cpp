@@ -14,6 +14,11 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 /// One panel over all of k, in chunks. Later chunks continue the sums in C; only the last one clamps.
 void multiply_panel(const PanelKernels& kernels, PanelArgs args, const Epilogue& epilogue) {
   const bool one_segment = args.segments == 1;
+  if (args.m == 1 && one_segment && !args.rows && !args.addend) {
+    args.low = epilogue.low;
+    args.high = epilogue.high;
+    return kernels.vector_product(args);
+  }
   const int64_t length = args.segment_length, segments = args.segments;
   const int64_t step = one_segment ? kChunk : std::max<int64_t>(1, kChunk / std::max<int64_t>(1, length));
   const int64_t total = one_segment ? length : segments;
