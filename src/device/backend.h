@@ -38,7 +38,6 @@ struct TargetTraits {
   std::string name;                   // "cpu"
   std::string fingerprint;            // what timings depend on: model, features, threads
   bool prefers_channels_last = true;  // convolutions want channels fastest
-  bool gates_convolutions = false;    // a 1x1 convolution takes a factor an image and channel on its input
   double flops_per_second = 0;        // float32 multiply-adds counted as two, all threads
   double bytes_per_second = 0;        // from memory, all threads
   double launch_seconds = 0;          // fixed cost of one region

@@ -208,8 +208,9 @@ double Race::cost_us(const Candidate& c, const Problem& problem) const {
   if (device_ || c.record.time_us == 0) return c.record.time_us;
   size_t bytes = 0;
   for (const Tensor& t : c.packed) bytes += t.size_bytes();
+  if (c.packed.empty()) bytes = constant_bytes(problem);
   // A library repacks the plain constants in memory of its own.
-  if (is_vendor_tactic(c.tactic->id())) bytes = 2 * constant_bytes(problem);
+  if (is_vendor_tactic(c.tactic->id())) bytes *= 2;
   return c.record.time_us + kMegabyteUs * static_cast<double>(bytes) / (1 << 20);
 }
 

@@ -37,7 +37,6 @@ TargetTraits CpuBackend::traits(int threads) const {
   t.name = "cpu";
   t.fingerprint = f.model + "; " + f.to_string() + "; " + std::to_string(threads) + " threads";
   t.prefers_channels_last = true;
-  t.gates_convolutions = true;
   // Estimates from the instruction set, not measurements: decisions must repeat from build to build. 3.7 GHz,
   // one 512-bit or two 256-bit multiply-adds per cycle; a core draws about 14 GB/s from memory, a socket's
   // share bounds many.

@@ -33,11 +33,15 @@ bool is_channel_mix(const Node& node) {
          are_all(node, "pads", 0);
 }
 
+/// Whether the target's 1x1 convolutions take a factor an image and channel on their input; elsewhere such a
+/// region would fall to the reference.
+bool gates_convolutions(const TargetTraits& target) { return target.name == "cpu"; }
+
 /// The product of a convolution's input with one factor an image and channel (a squeeze-and-excite gate),
 /// where the target's kernels multiply while they read the input; else null.
 Node* gate_before(const Node& main, const Groups& groups, const TargetTraits& target) {
   Node* product =
-      is_channel_mix(main) && target.gates_convolutions ? produced_by(main.input(0), "Mul") : nullptr;
+      is_channel_mix(main) && gates_convolutions(target) ? produced_by(main.input(0), "Mul") : nullptr;
   if (!product || product->graph() != main.graph() || !is_read_once(product->output(0)) ||
       groups[groups.group_of(product)].nodes.size() > 1)
     return nullptr;
