@@ -42,7 +42,7 @@ struct AttentionTiles {
   }
 
   static WZ_FN void run(const T* q, const T* k, const T* v, const typename P::Mask* mask, T* y) {
-    __shared__ alignas(16) u16 tiles[kStages][kStageBytes / 2];
+    __shared__ Bytes16 tiles[kStages][kStageBytes / 16];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = lane / 4, quad = lane % 4;
     constexpr int kBlocks = (P::kQueries + 16 * P::kWarps - 1) / (16 * P::kWarps);
     const int head = blockIdx.x / kBlocks, b = head / P::kHeads, h = head % P::kHeads;
@@ -75,7 +75,7 @@ struct AttentionTiles {
     if (P::kCausal && block_first + 16 * P::kWarps < last) last = block_first + 16 * P::kWarps;
     const int count = (last + kKeyTile - 1) / kKeyTile;
     const auto fetch = [&](int tile) {
-      u16* to = tiles[tile % kStages];
+      u16* to = reinterpret_cast<u16*>(tiles[tile % kStages]);
       load_tile<P::kSize, kD, kKeyPitch>(to, k, P::kK2, P::kK3, tile * kKeyTile, vectors);
       load_tile<P::kValueSize, kV, kValuePitch>(to + kKeyTile * kKeyPitch, v, P::kV2, P::kV3, tile * kKeyTile, vectors);
       commit_copies();
@@ -96,7 +96,7 @@ struct AttentionTiles {
         }
       }
       __syncthreads();
-      const u16* keys = tiles[tile % kStages];
+      const u16* keys = reinterpret_cast<const u16*>(tiles[tile % kStages]);
       const u16* values = keys + kKeyTile * kKeyPitch;
       float score[kKeyTile / 8][4];
       scores(score, query, keys, lane);

@@ -11,6 +11,8 @@ LaunchPlan plan_indexing(const Problem& problem, const TacticConfig& config);
 /// ScatterElements, ScatterND and TensorScatter: a copy of the data, then the updates. Repeated indices of a
 /// reduction are taken in order.
 LaunchPlan plan_scatter(const Problem& problem, const TacticConfig& config);
+/// Window functions, shapes, RotaryEmbedding and Det.
+LaunchPlan plan_signal(const Problem& problem, const TacticConfig& config);
 /// CumSum and CumProd (a thread a line) and TopK (every element counts those before it).
 LaunchPlan plan_lines(const Problem& problem, const TacticConfig& config);
 

@@ -10,6 +10,7 @@ void register_cuda_indexing_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PlannedTactic>(target, "cuda.indexing.elements", plan_indexing));
   tactics.add(std::make_unique<PlannedTactic>(target, "cuda.indexing.scatter", plan_scatter));
   tactics.add(std::make_unique<PlannedTactic>(target, "cuda.indexing.lines", plan_lines));
+  tactics.add(std::make_unique<PlannedTactic>(target, "cuda.indexing.formulas", plan_signal));
 }
 
 }  // namespace wootz
