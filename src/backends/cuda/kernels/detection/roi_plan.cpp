@@ -26,8 +26,8 @@ void write_align(ElementKernel& kernel, const MainView& view) {
     return "static_cast<float>(wz::load(" + boxes + "[" + times("c0", box[0]) + " + " +
            std::to_string(k * box[1]) + "])) * " + scale + " - " + shift;
   };
-  w << "const float x0 = " << edge(0) << ", y0 = " << edge(1) << ";\nfloat width = " << edge(2)
-    << " - x0, height = " << edge(3) << " - y0;\n";
+  w << "const float left = " << edge(0) << ", top = " << edge(1) << ";\nfloat width = " << edge(2)
+    << " - left, height = " << edge(3) << " - top;\n";
   if (!half) w << "width = width > 1 ? width : 1.0f;\nheight = height > 1 ? height : 1.0f;\n";
   w << "const float bin_w = width / " << number(static_cast<double>(view.output(0)->dims[3]))
     << ", bin_h = height / " << number(static_cast<double>(view.output(0)->dims[2])) << ";\n";
@@ -38,9 +38,9 @@ void write_align(ElementKernel& kernel, const MainView& view) {
     << " + (static_cast<I>(wz::load(" << images << "[" << times("c0", view.strides(2)[0]) << "])) * I("
     << from[0] << ") + " << times("c1", from[1]) << ");\nfloat sum = 0;\nbool any = false;\n(void)any;\n"
     << "for (int j = 0; j < ny; ++j)\nfor (int i = 0; i < nx; ++i) {\n"
-    << "const wz::RoiCorners corners(y0 + (static_cast<float>(c2) + (static_cast<float>(j) + 0.5f) / "
+    << "const wz::RoiCorners corners(top + (static_cast<float>(c2) + (static_cast<float>(j) + 0.5f) / "
        "static_cast<float>(ny)) * bin_h, "
-    << "x0 + (static_cast<float>(c3) + (static_cast<float>(i) + 0.5f) / static_cast<float>(nx)) * bin_w, "
+    << "left + (static_cast<float>(c3) + (static_cast<float>(i) + 0.5f) / static_cast<float>(nx)) * bin_w, "
     << x[2] << ", " << x[3]
     << ");\nfor (int k = 0; k < corners.count; ++k) {\nconst float v = corners.weight[k] * "
        "static_cast<float>(wz::load(plane[corners.row[k] * I("
@@ -62,12 +62,12 @@ void write_max(ElementKernel& kernel, const MainView& view) {
            std::to_string(k * box[1]) + "]))";
   };
   const auto edge = [&](int64_t k) { return "::roundf(" + item(k) + " * " + scale + ")"; };
-  w << "int y0, y1, x0, x1;\nwz::roi_range(" << edge(2) << ", " << edge(4) << ", c2, " << y[2] << ", " << x[2]
-    << ", y0, y1);\nwz::roi_range(" << edge(1) << ", " << edge(3) << ", c3, " << y[3] << ", " << x[3]
-    << ", x0, x1);\nconst auto* plane = " << in << " + (static_cast<I>(" << item(0) << ") * I(" << from[0]
-    << ") + " << times("c1", from[1])
-    << ");\nfloat best = y0 < y1 && x0 < x1 ? wz::float_of_bits(0xff800000u) : 0.0f;\n"
-    << "for (int i = y0; i < y1; ++i)\nfor (int j = x0; j < x1; ++j) best = wz::max(best, "
+  w << "int top, bottom, left, right;\nwz::roi_range(" << edge(2) << ", " << edge(4) << ", c2, " << y[2]
+    << ", " << x[2] << ", top, bottom);\nwz::roi_range(" << edge(1) << ", " << edge(3) << ", c3, " << y[3]
+    << ", " << x[3] << ", left, right);\nconst auto* plane = " << in << " + (static_cast<I>(" << item(0)
+    << ") * I(" << from[0] << ") + " << times("c1", from[1])
+    << ");\nfloat best = top < bottom && left < right ? wz::float_of_bits(0xff800000u) : 0.0f;\n"
+    << "for (int i = top; i < bottom; ++i)\nfor (int j = left; j < right; ++j) best = wz::max(best, "
        "static_cast<float>(wz::load(plane[i * I("
     << from[2] << ") + j * I(" << from[3] << ")])));\n"
     << kernel.store_register("best");
