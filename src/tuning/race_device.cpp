@@ -75,6 +75,7 @@ void Race::compile_ahead(std::span<const Problem> problems,
     RaceResult ignored;
     std::vector<Candidate> candidates = candidates_for(problem, ignored);
     if (options_.tune) keep_known_winner(candidates, key);
+    if (!stream_ && candidates.size() > 1) candidates.resize(1);  // nothing is raced
     for (Candidate& c : candidates)
       if (!c.is_out && !std::string_view(c.record.tactic_id).starts_with("reference."))
         jobs.push_back({&problem, std::move(c)});

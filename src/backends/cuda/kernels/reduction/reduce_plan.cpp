@@ -49,6 +49,8 @@ class Planner {
     is_arg_ = op == "ArgMax" || op == "ArgMin";
     if (memory_type(x.dtype).empty()) return "data of dtype " + std::string(dtype_name(x.dtype));
     if (!read_axes()) return "axes that only the run tells";
+    const int64_t p = view_.node().attributes.get<int64_t>("p", 2);
+    if (op == "GlobalLpPool" && p != 1 && p != 2) return "a norm other than 1 and 2";
     const bool logs = op == "ReduceLogSum" || op == "ReduceLogSumExp";
     acc_ = x.dtype == DType::kFloat64 || (!is_float(x.dtype) && logs) ? "double"
            : is_float(x.dtype)                                        ? "float"
@@ -71,7 +73,9 @@ class Planner {
     if (op == "ReduceMax" || op == "GlobalMaxPool") return "wz::MaxFold" + a;
     if (op == "ReduceMin") return "wz::MinFold" + a;
     if (op == "ReduceProd") return "wz::ProdFold" + a;
-    if (op == "ReduceL1") return "wz::AbsFold" + a;
+    const bool one = op == "GlobalLpPool" && view_.node().attributes.get<int64_t>("p", 2) == 1;
+    if (op == "ReduceL1" || one) return "wz::AbsFold" + a;
+    if (op == "GlobalLpPool") return "wz::SquareFold" + a;
     if (op == "ReduceL2" || op == "ReduceSumSquare") return "wz::SquareFold" + a;
     if (op == "ReduceLogSumExp") return "wz::LogSumExpFold" + a;
     return "wz::SumFold" + a;
@@ -82,7 +86,7 @@ class Planner {
     const std::string& op = view_.node().op;
     keepdims_ = view_.node().attributes.get<int64_t>("keepdims", 1) != 0;
     mask_.assign(static_cast<size_t>(rank), false);
-    if (op == "GlobalAveragePool" || op == "GlobalMaxPool") {
+    if (op == "GlobalAveragePool" || op == "GlobalMaxPool" || op == "GlobalLpPool") {
       std::fill(mask_.begin() + 2, mask_.end(), true);
       keepdims_ = true;
     } else if (is_arg_) {
@@ -283,7 +287,7 @@ class Planner {
     else if (op == "ReduceMean" || op == "GlobalAveragePool")
       value = is_float(main) ? acc + " / static_cast<A>(" + std::to_string(length_) + ")"
                              : acc + " / static_cast<A>(" + std::to_string(length_) + ")";
-    else if (op == "ReduceL2")
+    else if (op == "ReduceL2" || (op == "GlobalLpPool" && view_.node().attributes.get<int64_t>("p", 2) == 2))
       value = is_float(main) ? "wz::sqrt(" + acc + ")" : "wz::sqrt(static_cast<double>(" + acc + "))";
     else if (op == "ReduceLogSum")
       value = "wz::log(" + acc + ")";
@@ -319,7 +323,7 @@ LaunchPlan plan_reduce(const Problem& problem, const TacticConfig& config) {
   const auto view =
       MainView::of(problem, {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
                              "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
-                             "GlobalAveragePool", "GlobalMaxPool", "ArgMax", "ArgMin"});
+                             "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "ArgMax", "ArgMin"});
   if (!view) return LaunchPlan::refuse("not one reduction with a pointwise tail");
   if (problem.outputs.size() != 1 || !view->output(0)) return LaunchPlan::refuse("no result");
   if (!view->has_input(0)) return LaunchPlan::refuse("no data");
