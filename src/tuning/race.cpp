@@ -26,8 +26,8 @@ double median(std::vector<double> x) {
 
 constexpr const char* kReferencePrefix = "reference.";
 
-/// What a resident megabyte of packed constants costs: twice the time of reading it from memory. Without a
-/// price, Winograd's weights (four times the plain ones) are taken where they hardly gain.
+/// What a resident megabyte of constants costs: twice the time of reading it from memory. Without a price,
+/// Winograd's weights (four times the plain ones) are taken where they hardly gain.
 constexpr double kMegabyteUs = 80;
 
 size_t constant_bytes(const Problem& problem) {
@@ -104,7 +104,7 @@ void Race::check(std::vector<Candidate>& candidates, const Problem& problem, con
   for (const auto& node : problem.body().nodes()) has_attention |= node->is("wootz", "Attention");
   for (const auto& [kind, elements] : kinds) {
     if (has_attention && kind == InputKind::kLarge) continue;
-    const RegionCheck check(problem, bindings, kind, 17, elements);
+    RegionCheck check(problem, bindings, kind, 17, elements);
     if (kind == InputKind::kRandom) timing_inputs_ = check.inputs();
     for (Candidate& c : candidates) {
       if (!c.runs() || std::string_view(c.tactic->id()).starts_with(kReferencePrefix)) continue;
@@ -181,8 +181,13 @@ void Race::settle_times(std::span<Candidate* const> open, const std::string& key
 void Race::add_reference(const Problem& problem, std::vector<Candidate>& candidates) const {
   for (const Tactic* tactic : backend_.tactics()) {
     if (!tactic->id().starts_with(kReferencePrefix) || tactic->refusal(problem)) continue;
-    candidates.push_back(
-        {tactic, {}, {}, tactic->make_kernel(problem, {}, {}), {std::string(tactic->id()), "", 0, -1, ""}});
+    candidates.push_back({tactic,
+                          {},
+                          {},
+                          tactic->make_kernel(problem, {}, {}),
+                          {std::string(tactic->id()), "", 0, -1, ""},
+                          {},
+                          false});
   }
 }
 
@@ -237,8 +242,9 @@ RaceResult Race::race(const Problem& problem, const Bindings& bindings, const st
   std::vector<Candidate*> ranked;
   for (Candidate& c : candidates)
     if (c.runs()) ranked.push_back(&c);
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const Candidate* a, const Candidate* b) { return a->cost_us() < b->cost_us(); });
+  std::stable_sort(ranked.begin(), ranked.end(), [&](const Candidate* a, const Candidate* b) {
+    return cost_us(*a, problem) < cost_us(*b, problem);
+  });
   for (const Candidate& c : candidates) result.candidates.push_back(c.record);
   const auto win_of = [&](Candidate& c) {
     return RaceWin{{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)},
