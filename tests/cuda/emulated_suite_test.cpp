@@ -299,7 +299,8 @@ void EmulatedSuite::run(const std::string& name) {
   const std::string source = folder / "kernels.cpp", library = folder / "kernels.so";
   std::ofstream(source) << "#include \"" << WOOTZ_TESTS << "/cuda/emulation.h\"\n" << text();
   const std::string command = "g++ -std=c++17 " + std::string(name == "attention" ? "-O1" : "-O0") +
-                              " -w -fPIC -shared " + source + " -o " + library + " 2> " + source + ".log";
+                              " -w -march=native -fPIC -shared " + source + " -o " + library + " 2> " +
+                              source + ".log";
   const bool compiled = std::system(command.c_str()) == 0;
   if (!compiled) {
     std::ifstream log(source + ".log");
