@@ -94,7 +94,7 @@ void Race::check(std::vector<Candidate>& candidates, const Problem& problem, con
   for (const auto& node : problem.body().nodes()) has_attention |= node->is("wootz", "Attention");
   for (const auto& [kind, elements] : kinds) {
     if (has_attention && kind == InputKind::kLarge) continue;
-    const RegionCheck check(problem, bindings, kind, 17, elements);
+    RegionCheck check(problem, bindings, kind, 17, elements);
     if (kind == InputKind::kRandom) timing_inputs_ = check.inputs();
     for (Candidate& c : candidates) {
       if (!c.runs() || std::string_view(c.tactic->id()).starts_with(kReferencePrefix)) continue;

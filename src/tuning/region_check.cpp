@@ -32,10 +32,14 @@ double draw(InputKind kind, std::mt19937_64& random) {
   return uniform;
 }
 
+/// Large tensors repeat their first elements, a prime number of them: no row or channel is like its
+/// neighbour, and hundreds of megabytes cost no more than a copy.
+constexpr int64_t kRandomElements = 1'048'573;
+
 Tensor random_tensor(DType dtype, const Dims& dims, InputKind kind, int most_integer,
                      std::mt19937_64& random) {
   Tensor t = Tensor::zeros(dtype, dims);
-  const int64_t n = t.size();
+  const int64_t n = std::min(t.size(), kRandomElements);
   visit_numeric(dtype, [&](auto element) {
     using T = decltype(element);
     T* p = t.as<T>();
@@ -54,6 +58,9 @@ Tensor random_tensor(DType dtype, const Dims& dims, InputKind kind, int most_int
         p[i] = T(static_cast<int64_t>(random()));
     }
   });
+  const size_t block = static_cast<size_t>(n) * dtype_size(dtype);
+  for (size_t at = block; at < t.size_bytes(); at += block)
+    std::memcpy(t.as<char>() + at, t.data(), std::min(block, t.size_bytes() - at));
   return t;
 }
 
@@ -240,6 +247,8 @@ RegionCheck::RegionCheck(const Problem& problem, const Bindings& bindings, Input
   }
 }
 
+RegionCheck::~RegionCheck() = default;
+
 void RegionCheck::expect(const Bindings& bindings, uint64_t seed, size_t most_elements) {
   positions_.clear();
   expected_.clear();
@@ -256,11 +265,13 @@ void RegionCheck::expect(const Bindings& bindings, uint64_t seed, size_t most_el
   }
 }
 
-CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& stream,
-                             const Tactic& tactic) const {
-  ProblemBuffers buffers(problem_, backend);
+CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& stream, const Tactic& tactic) {
   stream.begin_run();
-  buffers.fill(inputs_, stream);
+  if (!buffers_) {
+    buffers_ = std::make_unique<ProblemBuffers>(problem_, backend);
+    buffers_->fill(inputs_, stream);
+  }
+  ProblemBuffers& buffers = *buffers_;
   buffers.poison_outputs(stream);
   kernel.launch(buffers.args(kernel, stream));
   buffers.fetch_outputs(stream);
