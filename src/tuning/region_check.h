@@ -58,6 +58,8 @@ class RegionCheck {
 class ProblemBuffers {
  public:
   ProblemBuffers(const Problem& problem, const Backend& backend);
+  /// Another set on the same device, with copies of the inputs and nothing on the host.
+  ProblemBuffers(const ProblemBuffers& first, Stream& stream);
   ~ProblemBuffers();
   ProblemBuffers(const ProblemBuffers&) = delete;
   ProblemBuffers& operator=(const ProblemBuffers&) = delete;
