@@ -48,6 +48,8 @@ void Race::make_kernels(std::vector<Candidate>& candidates, const Problem& probl
       c.packed = c.tactic->pack(problem, c.config);
       c.kernel = c.tactic->make_kernel(problem, c.config, c.packed);
     } catch (const Error& e) {
+      // Not the candidate's fault: an engine with whatever still fitted would be slow without a word.
+      if (!device_ && e.kind() == ErrorKind::kOutOfMemory) throw;
       c.record.refusal = e.message();
     }
   };
@@ -137,10 +139,10 @@ void Race::time_on_device(std::vector<Candidate*>& open, const Problem& problem)
   auto& stream = static_cast<DeviceStream&>(*stream_);
   stream.begin_run();
   std::vector<std::unique_ptr<ProblemBuffers>> sets;
-  do {
-    sets.push_back(std::make_unique<ProblemBuffers>(problem, backend_));
-    sets.back()->fill(timing_inputs_, stream);
-  } while (sets.size() < kMostSets && (sets.size() + 1) * sets[0]->size_bytes() <= kMostSetBytes);
+  sets.push_back(std::make_unique<ProblemBuffers>(problem, backend_));
+  sets[0]->fill(timing_inputs_, stream);
+  while (sets.size() < kMostSets && (sets.size() + 1) * sets[0]->size_bytes() <= kMostSetBytes)
+    sets.push_back(std::make_unique<ProblemBuffers>(*sets[0], stream));
 
   struct Lane {
     std::unique_ptr<Recording> recording;

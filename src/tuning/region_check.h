@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds a kernel's results against the region's reference.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,16 +28,19 @@ struct CheckResult {
   std::string failure;  // empty: within the bound
 };
 
+class ProblemBuffers;
+
 /// The expected elements of one problem on one kind of inputs; made once and used for every candidate.
 class RegionCheck {
  public:
   RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
               size_t most_elements);
+  ~RegionCheck();
 
   const std::vector<Datum>& inputs() const { return inputs_; }
 
   /// Runs the kernel on the inputs and compares. Throws Error(kDevice) when the device is lost.
-  CheckResult run(Kernel& kernel, const Backend& backend, Stream& stream, const Tactic& tactic) const;
+  CheckResult run(Kernel& kernel, const Backend& backend, Stream& stream, const Tactic& tactic);
 
  private:
   void expect(const Bindings& bindings, uint64_t seed, size_t most_elements);
@@ -46,6 +50,7 @@ class RegionCheck {
   std::vector<Datum> inputs_;
   std::vector<std::vector<int64_t>> positions_;  // by output
   std::vector<Tensor> expected_;                 // by output
+  std::unique_ptr<ProblemBuffers> buffers_;      // filled for the first kernel
 };
 
 /// The buffers of one problem, strided as it says, filled from row-major data. On a device backend they lie
@@ -53,6 +58,8 @@ class RegionCheck {
 class ProblemBuffers {
  public:
   ProblemBuffers(const Problem& problem, const Backend& backend);
+  /// Another set on the same device, with copies of the inputs and nothing on the host.
+  ProblemBuffers(const ProblemBuffers& first, Stream& stream);
   ~ProblemBuffers();
   ProblemBuffers(const ProblemBuffers&) = delete;
   ProblemBuffers& operator=(const ProblemBuffers&) = delete;
