@@ -98,8 +98,9 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
       try {
         c.packed = tactic->pack(problem, config);
         for (const Tensor& t : c.packed) c.resident_bytes += t.size_bytes();
+        if (c.packed.empty()) c.resident_bytes = constant_bytes(problem);
         // A library repacks the plain constants in memory of its own.
-        if (is_vendor_tactic(tactic->id())) c.resident_bytes = 2 * constant_bytes(problem);
+        if (is_vendor_tactic(tactic->id())) c.resident_bytes *= 2;
         c.kernel = tactic->make_kernel(problem, config, c.packed);
       } catch (const Error& e) {
         c.record.refusal = e.message();
