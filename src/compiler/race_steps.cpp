@@ -11,7 +11,7 @@ namespace {
 
 /// What a library must save, as a share of all steps' time, to be worth loading: tens of megabytes and a
 /// dependency.
-constexpr double kVendorGain = 0.02;
+constexpr double kVendorGain = 0.05;
 
 void settle(StepRecord& step, RaceWin win) {
   step.choices = {std::move(win.choice)};
