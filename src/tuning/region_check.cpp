@@ -85,6 +85,19 @@ void copy_in_parallel(char* to, const TensorDesc& d, const char* from) {
   });
 }
 
+/// Larger results stay on the device, but for the elements that are looked at.
+constexpr size_t kWholeBytes = size_t{1} << 20;
+
+/// Where element `flat` (row-major) of an array lies, in elements.
+size_t position(const TensorDesc& d, int64_t flat) {
+  int64_t at = 0;
+  for (size_t axis = d.dims.size(); axis-- > 0;) {
+    at += flat % d.dims[axis] * d.strides[axis];
+    flat /= d.dims[axis];
+  }
+  return static_cast<size_t>(at);
+}
+
 /// Elements that the strides of a descriptor span.
 int64_t storage_elements(const TensorDesc& d) {
   if (d.size() == 0) return 0;
@@ -227,9 +240,15 @@ void ProblemBuffers::fill(std::span<const Datum> inputs, Stream& stream) {
 
 void ProblemBuffers::poison_outputs(Stream& stream) {
   // NaN in every float kind: an element that a kernel forgets cannot pass.
-  for (Tensor& t : output_storage_)
-    if (t.is_defined()) std::memset(t.data(), is_float(t.dtype()) ? 0xff : 0x5a, t.size_bytes());
-  send(output_storage_, outputs_, stream);
+  for (size_t i = 0; i < output_storage_.size(); ++i) {
+    Tensor& t = output_storage_[i];
+    if (!t.is_defined()) continue;
+    const unsigned char poison = is_float(t.dtype()) ? 0xff : 0x5a;
+    if (on_device_)
+      static_cast<DeviceStream&>(stream).fill(outputs_[i], poison, t.size_bytes());
+    else
+      std::memset(t.data(), poison, t.size_bytes());
+  }
 }
 
 LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
@@ -248,12 +267,22 @@ LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
   return {inputs_.data(), outputs_.data(), workspace_.data(), &stream};
 }
 
-void ProblemBuffers::fetch_outputs(Stream& stream) {
+void ProblemBuffers::fetch_outputs(std::span<const std::vector<int64_t>> at, Stream& stream) {
   if (on_device_)
-    for (size_t i = 0; i < output_storage_.size(); ++i)
-      if (output_storage_[i].is_defined())
-        static_cast<DeviceStream&>(stream).download(output_storage_[i].data(), outputs_[i],
-                                                    output_storage_[i].size_bytes());
+    for (size_t i = 0; i < output_storage_.size(); ++i) {
+      Tensor& t = output_storage_[i];
+      if (!t.is_defined()) continue;
+      auto& device = static_cast<DeviceStream&>(stream);
+      if (t.size_bytes() <= kWholeBytes) {
+        device.download(t.data(), outputs_[i], t.size_bytes());
+        continue;
+      }
+      const size_t bytes = dtype_size(t.dtype());
+      for (int64_t flat : at[i]) {
+        const size_t offset = position(problem_.outputs[i], flat) * bytes;
+        device.download(t.as<char>() + offset, static_cast<char*>(outputs_[i]) + offset, bytes);
+      }
+    }
   stream.synchronize();
 }
 
@@ -261,15 +290,8 @@ Tensor ProblemBuffers::output_elements(size_t i, std::span<const int64_t> at) co
   const TensorDesc& d = problem_.outputs[i];
   Tensor to = Tensor::zeros(d.dtype, {static_cast<int64_t>(at.size())});
   const size_t bytes = dtype_size(d.dtype);
-  for (size_t k = 0; k < at.size(); ++k) {
-    int64_t flat = at[k], position = 0;
-    for (size_t axis = d.dims.size(); axis-- > 0;) {
-      position += flat % d.dims[axis] * d.strides[axis];
-      flat /= d.dims[axis];
-    }
-    std::memcpy(to.as<char>() + k * bytes,
-                output_storage_[i].as<char>() + static_cast<size_t>(position) * bytes, bytes);
-  }
+  for (size_t k = 0; k < at.size(); ++k)
+    std::memcpy(to.as<char>() + k * bytes, output_storage_[i].as<char>() + position(d, at[k]) * bytes, bytes);
   return to;
 }
 
@@ -313,7 +335,7 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
   ProblemBuffers& buffers = *buffers_;
   buffers.poison_outputs(stream);
   kernel.launch(buffers.args(kernel, stream));
-  buffers.fetch_outputs(stream);
+  buffers.fetch_outputs(positions_, stream);
   stream.end_run();
   CheckResult result;
   if (as_device(backend)) {
