@@ -65,6 +65,25 @@ Tensor random_tensor(DType dtype, const Dims& dims, InputKind kind, int most_int
   return t;
 }
 
+/// A view that repeats elements (stride 0) holds one value for all of them: every copy gets the first one's.
+Tensor repeated(Tensor t, const TensorDesc& d) {
+  bool repeats = false;
+  for (size_t axis = 0; axis < d.dims.size(); ++axis)
+    repeats = repeats || (d.strides[axis] == 0 && d.dims[axis] > 1);
+  if (!repeats) return t;
+  const Dims row_major = contiguous_strides(d.dims);
+  const size_t bytes = dtype_size(d.dtype);
+  for (int64_t flat = 0; flat < t.size(); ++flat) {
+    int64_t rest = flat, first = 0;
+    for (size_t axis = d.dims.size(); axis-- > 0; rest /= d.dims[axis])
+      if (d.strides[axis] != 0) first += rest % d.dims[axis] * row_major[axis];
+    if (first != flat)
+      std::memcpy(t.as<char>() + static_cast<size_t>(flat) * bytes,
+                  t.as<char>() + static_cast<size_t>(first) * bytes, bytes);
+  }
+  return t;
+}
+
 /// Row-major data into the order of the descriptor, on all CPUs: a batch of pictures takes seconds on one.
 void copy_in_parallel(char* to, const TensorDesc& d, const char* from) {
   constexpr int64_t kWorthIt = 1 << 20;  // elements
@@ -152,7 +171,7 @@ std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t 
     else if (d.constant)
       inputs.emplace_back(*d.constant);
     else
-      inputs.emplace_back(random_tensor(d.dtype, d.dims, kind, most_integer, random));
+      inputs.emplace_back(repeated(random_tensor(d.dtype, d.dims, kind, most_integer, random), d));
   }
   return inputs;
 }
