@@ -65,6 +65,25 @@ Tensor random_tensor(DType dtype, const Dims& dims, InputKind kind, int most_int
   return t;
 }
 
+/// A view that repeats elements (stride 0) holds one value for all of them: every copy gets the first one's.
+Tensor repeated(Tensor t, const TensorDesc& d) {
+  bool repeats = false;
+  for (size_t axis = 0; axis < d.dims.size(); ++axis)
+    repeats = repeats || (d.strides[axis] == 0 && d.dims[axis] > 1);
+  if (!repeats) return t;
+  const Dims row_major = contiguous_strides(d.dims);
+  const size_t bytes = dtype_size(d.dtype);
+  for (int64_t flat = 0; flat < t.size(); ++flat) {
+    int64_t rest = flat, first = 0;
+    for (size_t axis = d.dims.size(); axis-- > 0; rest /= d.dims[axis])
+      if (d.strides[axis] != 0) first += rest % d.dims[axis] * row_major[axis];
+    if (first != flat)
+      std::memcpy(t.as<char>() + static_cast<size_t>(flat) * bytes,
+                  t.as<char>() + static_cast<size_t>(first) * bytes, bytes);
+  }
+  return t;
+}
+
 /// Row-major data into the order of the descriptor, on all CPUs: a batch of pictures takes seconds on one.
 void copy_in_parallel(char* to, const TensorDesc& d, const char* from) {
   constexpr int64_t kWorthIt = 1 << 20;  // elements
@@ -83,6 +102,19 @@ void copy_in_parallel(char* to, const TensorDesc& d, const char* from) {
     copy_strided(to + first * d.strides[0] * bytes, d.strides, from + first * row_major[0] * bytes, row_major,
                  dims, dtype_size(d.dtype));
   });
+}
+
+/// Larger results stay on the device, but for the elements that are looked at.
+constexpr size_t kWholeBytes = size_t{1} << 20;
+
+/// Where element `flat` (row-major) of an array lies, in elements.
+size_t position(const TensorDesc& d, int64_t flat) {
+  int64_t at = 0;
+  for (size_t axis = d.dims.size(); axis-- > 0;) {
+    at += flat % d.dims[axis] * d.strides[axis];
+    flat /= d.dims[axis];
+  }
+  return static_cast<size_t>(at);
 }
 
 /// Elements that the strides of a descriptor span.
@@ -139,7 +171,7 @@ std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t 
     else if (d.constant)
       inputs.emplace_back(*d.constant);
     else
-      inputs.emplace_back(random_tensor(d.dtype, d.dims, kind, most_integer, random));
+      inputs.emplace_back(repeated(random_tensor(d.dtype, d.dims, kind, most_integer, random), d));
   }
   return inputs;
 }
@@ -227,9 +259,15 @@ void ProblemBuffers::fill(std::span<const Datum> inputs, Stream& stream) {
 
 void ProblemBuffers::poison_outputs(Stream& stream) {
   // NaN in every float kind: an element that a kernel forgets cannot pass.
-  for (Tensor& t : output_storage_)
-    if (t.is_defined()) std::memset(t.data(), is_float(t.dtype()) ? 0xff : 0x5a, t.size_bytes());
-  send(output_storage_, outputs_, stream);
+  for (size_t i = 0; i < output_storage_.size(); ++i) {
+    Tensor& t = output_storage_[i];
+    if (!t.is_defined()) continue;
+    const unsigned char poison = is_float(t.dtype()) ? 0xff : 0x5a;
+    if (on_device_)
+      static_cast<DeviceStream&>(stream).fill(outputs_[i], poison, t.size_bytes());
+    else
+      std::memset(t.data(), poison, t.size_bytes());
+  }
 }
 
 LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
@@ -248,12 +286,22 @@ LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
   return {inputs_.data(), outputs_.data(), workspace_.data(), &stream};
 }
 
-void ProblemBuffers::fetch_outputs(Stream& stream) {
+void ProblemBuffers::fetch_outputs(std::span<const std::vector<int64_t>> at, Stream& stream) {
   if (on_device_)
-    for (size_t i = 0; i < output_storage_.size(); ++i)
-      if (output_storage_[i].is_defined())
-        static_cast<DeviceStream&>(stream).download(output_storage_[i].data(), outputs_[i],
-                                                    output_storage_[i].size_bytes());
+    for (size_t i = 0; i < output_storage_.size(); ++i) {
+      Tensor& t = output_storage_[i];
+      if (!t.is_defined()) continue;
+      auto& device = static_cast<DeviceStream&>(stream);
+      if (t.size_bytes() <= kWholeBytes) {
+        device.download(t.data(), outputs_[i], t.size_bytes());
+        continue;
+      }
+      const size_t bytes = dtype_size(t.dtype());
+      for (int64_t flat : at[i]) {
+        const size_t offset = position(problem_.outputs[i], flat) * bytes;
+        device.download(t.as<char>() + offset, static_cast<char*>(outputs_[i]) + offset, bytes);
+      }
+    }
   stream.synchronize();
 }
 
@@ -261,15 +309,8 @@ Tensor ProblemBuffers::output_elements(size_t i, std::span<const int64_t> at) co
   const TensorDesc& d = problem_.outputs[i];
   Tensor to = Tensor::zeros(d.dtype, {static_cast<int64_t>(at.size())});
   const size_t bytes = dtype_size(d.dtype);
-  for (size_t k = 0; k < at.size(); ++k) {
-    int64_t flat = at[k], position = 0;
-    for (size_t axis = d.dims.size(); axis-- > 0;) {
-      position += flat % d.dims[axis] * d.strides[axis];
-      flat /= d.dims[axis];
-    }
-    std::memcpy(to.as<char>() + k * bytes,
-                output_storage_[i].as<char>() + static_cast<size_t>(position) * bytes, bytes);
-  }
+  for (size_t k = 0; k < at.size(); ++k)
+    std::memcpy(to.as<char>() + k * bytes, output_storage_[i].as<char>() + position(d, at[k]) * bytes, bytes);
   return to;
 }
 
@@ -313,7 +354,7 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
   ProblemBuffers& buffers = *buffers_;
   buffers.poison_outputs(stream);
   kernel.launch(buffers.args(kernel, stream));
-  buffers.fetch_outputs(stream);
+  buffers.fetch_outputs(positions_, stream);
   stream.end_run();
   CheckResult result;
   if (as_device(backend)) {
