@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "memory/strided_copy.h"
+#include "ops/strided_copy.h"
 #include "runtime/prepared_shape.h"
 
 namespace wootz {
@@ -311,8 +311,8 @@ void PreparedShape::finish_on_device(const RunBuffers& host, const RunBuffers& b
     }
     Tensor& staged = d.host_outputs[i].tensor;
     if (device_plan_.output_from_host[i])
-      copy_strided(staged.data(), contiguous_strides(p.desc.dims), address_of(v, host), p.desc.strides,
-                   p.desc.dims, dtype_size(p.desc.dtype));
+      copy_strided(p.desc.dtype, p.desc.dims, address_of(v, host), p.desc.strides, staged.data(),
+                   contiguous_strides(p.desc.dims));
     if (!d.output_is_there[i])
       std::memcpy(out.tensor.data(), staged.data(), staged.size_bytes());
     else if (device_plan_.output_from_host[i])
