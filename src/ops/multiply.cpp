@@ -49,6 +49,25 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void multiply_doubl
   panel_product(rows, m, k, panel, width, result);
 }
 
+__attribute__((target_clones("avx512f", "avx2", "default"))) double dot(const double* a, const double* b,
+                                                                        int64_t n) {
+  typedef double Vector __attribute__((vector_size(8 * sizeof(double))));
+  Vector sums[4] = {};
+  int64_t k = 0;
+  for (; k + 32 <= n; k += 32)
+    for (int64_t u = 0; u < 4; ++u) {
+      Vector x, y;
+      std::memcpy(&x, a + k + 8 * u, sizeof(x));
+      std::memcpy(&y, b + k + 8 * u, sizeof(y));
+      sums[u] += x * y;
+    }
+  const Vector sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double total = 0;
+  for (int64_t u = 0; u < 8; ++u) total += sum[u];
+  for (; k < n; ++k) total += a[k] * b[k];
+  return total;
+}
+
 }  // namespace
 
 template <class T>
@@ -75,15 +94,8 @@ std::vector<double> times_transposed(const double* x, int64_t rows, const double
   std::vector<double> result(static_cast<size_t>(rows * columns));
   if (rows < 4) {  // as dot products: turning w round would cost more
     for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j) {
-        const double *a = x + i * depth, *b = w + j * depth;
-        double sum[4] = {};
-        int64_t k = 0;
-        for (; k + 4 <= depth; k += 4)
-          for (int64_t u = 0; u < 4; ++u) sum[u] += a[k + u] * b[k + u];
-        for (; k < depth; ++k) sum[0] += a[k] * b[k];
-        result[static_cast<size_t>(i * columns + j)] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-      }
+      for (int64_t j = 0; j < columns; ++j)
+        result[static_cast<size_t>(i * columns + j)] = dot(x + i * depth, w + j * depth, depth);
     return result;
   }
   std::vector<double> turned(static_cast<size_t>(columns * depth));

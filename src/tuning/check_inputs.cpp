@@ -7,11 +7,13 @@
 
 #include "device/region.h"
 #include "ir/element.h"
+#include "ops/strided_copy.h"
 
 namespace wootz {
 namespace {
 
 constexpr double kLargeMagnitude = 1e3, kLargeScores = 32;
+constexpr double kPerturbation = 0x1p-21;  // some roundings of a float32
 
 const Node* attention_of(const Problem& problem) {
   for (const auto& node : problem.body().nodes())
@@ -81,6 +83,21 @@ Tensor draw_tensor(DType dtype, const Dims& dims, const Draw& draw, int most_int
   return t;
 }
 
+/// Elements that share memory (a broadcast view's) get one value.
+void unify(const TensorDesc& d, Tensor& t) {
+  bool is_shared = false;
+  int64_t last = 0;
+  for (size_t i = 0; i < d.dims.size(); ++i) {
+    is_shared = is_shared || (d.strides[i] == 0 && d.dims[i] > 1);
+    last += (d.dims[i] - 1) * d.strides[i];
+  }
+  if (!is_shared || t.size() == 0) return;
+  Tensor storage = Tensor::zeros(d.dtype, {last + 1});
+  const Dims dense = contiguous_strides(d.dims);
+  copy_strided(d.dtype, d.dims, t.data(), dense, storage.data(), d.strides);
+  copy_strided(d.dtype, d.dims, storage.data(), d.strides, t.data(), dense);
+}
+
 }  // namespace
 
 std::string_view input_kind_name(InputKind kind) {
@@ -99,25 +116,40 @@ std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t 
   const Draw draw(kind, attention_of(problem) ? kLargeScores : kLargeMagnitude);
   std::vector<Datum> inputs;
   for (const TensorDesc& d : problem.inputs) {
-    if (d.dtype == DType::kUndefined)
+    if (d.dtype == DType::kUndefined) {
       inputs.emplace_back();
-    else if (d.constant)
+    } else if (d.constant) {
       inputs.emplace_back(*d.constant);
-    else
-      inputs.emplace_back(draw_tensor(d.dtype, d.dims, draw, most_integer, numbers));
+    } else {
+      Tensor t = draw_tensor(d.dtype, d.dims, draw, most_integer, numbers);
+      unify(d, t);
+      inputs.emplace_back(std::move(t));
+    }
   }
   return inputs;
 }
 
-double score_error(const Problem& problem, InputKind kind) {
-  const Node* attention = attention_of(problem);
-  if (!attention || kind != InputKind::kLarge) return 0;
-  // Scores of uniform inputs spread as magnitude^2 / 3 * sqrt(head size); six times that is never exceeded.
-  double head = 1;
-  for (const TensorDesc& d : problem.inputs)
-    if (!d.dims.empty()) head = std::max(head, double(d.dims.back()));
-  const double scale = std::fabs(attention->attributes.get<float>("scale", 1));
-  return 6 * scale * kLargeScores * kLargeScores / 3 * std::sqrt(head) * 0x1p-23;
+std::vector<Datum> perturbed(const Problem& problem, std::span<const Datum> inputs, uint64_t seed) {
+  Numbers numbers(seed);
+  std::vector<Datum> result;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorDesc& d = problem.inputs[i];
+    if (d.constant || !is_float(d.dtype)) {
+      result.push_back(inputs[i]);
+      continue;
+    }
+    Tensor t = Tensor::zeros(d.dtype, d.dims);
+    visit_numeric(d.dtype, [&](auto element) {
+      using T = decltype(element);
+      if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>)
+        for (int64_t k = 0; k < t.size(); ++k) {
+          const double off = numbers.next() >> 63 ? kPerturbation : -kPerturbation;
+          t.as<T>()[k] = T(static_cast<double>(inputs[i].tensor.as<T>()[k]) * (1 + off));
+        }
+    });
+    result.emplace_back(std::move(t));
+  }
+  return result;
 }
 
 }  // namespace wootz

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kernels are checked on.
 #pragma once
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,8 +19,8 @@ std::string_view input_kind_name(InputKind kind);
 /// `most_integer` (they may be indices), 8-bit integers over their whole range. Deterministic in the seed.
 std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t seed, int most_integer = 1);
 
-/// How far the scores of an attention in the region may be off in float32 on inputs of that kind, in the
-/// worst of them: the softmax turns it into a relative error. 0 without attention.
-double score_error(const Problem& problem, InputKind kind);
+/// The same inputs with each float a little off, as rounding might leave it: what changes in the result is what
+/// no kernel can be blamed for.
+std::vector<Datum> perturbed(const Problem& problem, std::span<const Datum> inputs, uint64_t seed);
 
 }  // namespace wootz

@@ -13,6 +13,7 @@
 namespace wootz {
 namespace {
 
+constexpr double kConditionFactor = 8;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double type_epsilon(DType dtype) {
@@ -97,6 +98,22 @@ void RegionCheck::expect(const Bindings& bindings, uint64_t seed, size_t most_el
     positions_.push_back(sample_positions(problem_.outputs[i].dims, most_elements, seed + i));
     expected_.push_back(reference.elements(body.outputs()[i], positions_.back()));
   }
+  excused_.assign(expected_.size(), 0);
+  if (kind_ == InputKind::kLarge) excuse(bindings, seed);
+}
+
+/// Large inputs may cancel, or decide an attention by their last digits: their condition is measured.
+void RegionCheck::excuse(const Bindings& bindings, uint64_t seed) {
+  const std::vector<Datum> inputs = perturbed(problem_, inputs_, seed + 1);
+  SampledReference reference(problem_.body(), inputs, bindings);
+  for (size_t i = 0; i < expected_.size(); ++i) {
+    if (!expected_[i].is_defined() || !is_float(problem_.outputs[i].dtype)) continue;
+    const std::vector<double> want = expected_[i].to_doubles(),
+                              other = reference.elements(problem_.body().outputs()[i], positions_[i]).to_doubles();
+    for (size_t k = 0; k < want.size(); ++k)
+      if (const double change = std::fabs(want[k] - other[k]); std::isfinite(change))
+        excused_[i] = std::max(excused_[i], kConditionFactor * change);
+  }
 }
 
 void RegionCheck::compare(size_t output, const Tensor& found, double bound, CheckResult& result) const {
@@ -114,7 +131,7 @@ void RegionCheck::compare(size_t output, const Tensor& found, double bound, Chec
     }
     if (!std::isfinite(got[k]) && kind_ == InputKind::kNonFinite) continue;
     const double difference = std::fabs(got[k] - want[k]);
-    if (difference <= negligible) continue;
+    if (difference <= negligible + excused_[output]) continue;
     const double relative = !is_float(dtype) ? (difference <= allowed_steps(dtype) ? 0.0 : difference)
                             : scale > 0      ? difference / scale
                                              : difference;
@@ -146,7 +163,7 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
       }
     }
   }
-  const double bound = error_bound(problem_, tactic) + 2 * score_error(problem_, kind_);
+  const double bound = error_bound(problem_, tactic);
   for (size_t i = 0; i < expected_.size(); ++i)
     if (expected_[i].is_defined())
       compare(i, buffers.output_elements(i, positions_[i]), bound, result);
