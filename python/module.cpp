@@ -108,8 +108,11 @@ NB_MODULE(_wootz, m) {
   m.attr("__version__") = WOOTZ_VERSION;
   m.def("devices", &describe_devices);
   m.def(
-      "load", [](const nb::object& path) { return Engine::load(nb::cast<std::string>(nb::str(path))); },
-      "path"_a);
+      "load",
+      [](const nb::object& path, const std::string& device) {
+        return Engine::load(nb::cast<std::string>(nb::str(path)), device);
+      },
+      "path"_a, "device"_a = "");
   m.def("build", &build_model, "model"_a, "options"_a);
   m.def(
       "run_reference",

@@ -15,8 +15,10 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
+WORK = pathlib.Path(tempfile.gettempdir()) / "wootz-gpu"  # models, engines and caches: too large for --out
 ROWS = ("resnet50:1:fp16,resnet50:128:fp16,bert_base:1:fp16,vit_b_16:1:fp16,efficientnet_b0:1:fp16,mobilenet_v3_large:1:fp16,"
         "ssd300_vgg16_heads:1:fp16,convnext_tiny:1:fp16,yolov5s_like:1:fp16,swin_t:1:fp16,resnet50:1:fp32,bert_base:1:fp32,"
         "bert_base:128:fp16,vit_b_16:128:fp16,efficientnet_b0:128:fp16")
@@ -83,8 +85,8 @@ def first_input(model, batch):
     return shapes
 
 
-def filled(networks, name, out):
-    target = out / "models" / f"{name}.onnx"
+def filled(networks, name):
+    target = WORK / f"{name}.onnx"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         skeleton = pathlib.Path(__file__).with_name("skeleton.py")
@@ -94,13 +96,13 @@ def filled(networks, name, out):
 
 def network_row(wootz, networks, out, row, seconds):
     name, batch, precision = row.split(":")
-    model = filled(networks, name, out)
+    model = filled(networks, name)
     stem = out / f"{name}-{batch}-{precision}"
-    engine = str(stem) + ".wtz"
+    engine = str(WORK / f"{stem.name}.wtz")
     command = [wootz, "build", str(model), "-o", engine, "--device", "cuda:0", *first_input(model, batch)]
     if precision != "fp32":
         command += ["--precision", precision]
-    environment = {"WOOTZ_LOG": "warning", "XDG_CACHE_HOME": str(out / "cache")}
+    environment = {"WOOTZ_LOG": "warning", "XDG_CACHE_HOME": str(WORK / "cache")}
     record = {"network": name, "batch": int(batch), "precision": precision}
     status, output, record["build_seconds"] = run(command, seconds, pathlib.Path(str(stem) + ".build.log"), environment)
     record["build"] = status

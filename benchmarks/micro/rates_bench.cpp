@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rates_bench [THREADS]: the machine's rates that the cost model rests on (backends/cpu/cpu_backend.cpp): what the
-// pool's threads copy and read per second from each level of memory, multiply-adds, and the cost of a fork.
+// rates_bench [THREADS]: the machine's rates that the cost model rests on (backends/cpu/cpu_backend.cpp):
+// what the pool's threads copy and read per second from each level of memory, multiply-adds, and the cost of
+// a fork.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -55,7 +56,8 @@ int main(int argc, char** argv) {
   const auto pool = wootz::ThreadPool::shared(argc > 1 ? std::atoi(argv[1]) : 2);
   pool->begin_run();
   volatile float sink = 0;
-  std::printf("threads %d, fork %.2f us\n", pool->threads(), 1e6 * median_seconds([&] { (*pool)([](int, int) {}); }));
+  std::printf("threads %d, fork %.2f us\n", pool->threads(),
+              1e6 * median_seconds([&] { (*pool)([](int, int) {}); }));
   if (__builtin_cpu_supports("avx512f")) {
     const double t = median_seconds([&] { (*pool)([&](int, int) { sink = multiply_adds(100000); }); });
     std::printf("multiply-adds %.1f GFLOP/s\n", 12e5 * 32 * pool->threads() / t / 1e9);
@@ -77,8 +79,8 @@ int main(int argc, char** argv) {
     const double read = each([&](size_t first, size_t count) {
       sink = sum(a.data() + first, count) + sum(b.data() + first, count);
     });
-    std::printf("%7zu KB: read and write %6.1f GB/s, read %6.1f GB/s\n", kilobytes, double(8 * n) / copy / 1e9,
-                double(8 * n) / read / 1e9);
+    std::printf("%7zu KB: read and write %6.1f GB/s, read %6.1f GB/s\n", kilobytes,
+                double(8 * n) / copy / 1e9, double(8 * n) / read / 1e9);
   }
   pool->end_run();
 }

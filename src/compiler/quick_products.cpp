@@ -78,8 +78,7 @@ void multiply_all(ThreadPool& pool, int64_t products, const std::function<Produc
   if (products == 0) return;
   const Product first = product(0);  // all have the same sizes
   const int64_t blocks = (first.columns + kColumns - 1) / kColumns,
-                chunks = (first.rows + kRowsOfAPart - 1) / kRowsOfAPart,
-                total = products * blocks * chunks;
+                chunks = (first.rows + kRowsOfAPart - 1) / kRowsOfAPart, total = products * blocks * chunks;
   std::vector<std::exception_ptr> errors(static_cast<size_t>(pool.threads()));
   pool([&](int part, int parts) {
     try {
@@ -167,7 +166,8 @@ bool quick_conv(const Node& node, std::span<const Datum* const> inputs, std::vec
   if (inputs.size() > 2 && inputs[2]) {
     const Floats bias(inputs[2]->tensor);
     for (int64_t map = 0; map < dims[0] * dims[1]; ++map)
-      for (int64_t i = 0; i < positions; ++i) y.as<float>()[map * positions + i] += bias.data()[map % dims[1]];
+      for (int64_t i = 0; i < positions; ++i)
+        y.as<float>()[map * positions + i] += bias.data()[map % dims[1]];
   }
   outputs[0] = rounded(std::move(y), xt.dtype());
   return true;

@@ -21,13 +21,17 @@ void settle(StepRecord& step, RaceWin win) {
   step.bound = win.bound;
 }
 
-/// Why no kernel of the device took the step: what each said, equal reasons once.
+/// Why no kernel of the device took the step: the tactics that came close, each in a line's length. Those of
+/// other operators say "not ...".
 std::string reasons(const std::vector<CandidateRecord>& candidates) {
+  constexpr size_t kMostOfOne = 160, kMost = 400;
   std::string text;
-  for (const CandidateRecord& c : candidates)
-    if (!c.refusal.empty() && text.find(c.refusal) == std::string::npos && text.size() < 400)
-      text += (text.empty() ? "" : "; ") + c.tactic_id + ": " + c.refusal;
-  return text;
+  for (const CandidateRecord& c : candidates) {
+    const std::string reason = c.refusal.substr(0, std::min(c.refusal.find('\n'), kMostOfOne));
+    if (reason.empty() || reason.starts_with("not ") || text.find(reason) != std::string::npos) continue;
+    if (text.size() < kMost) text += (text.empty() ? "" : "; ") + c.tactic_id + ": " + reason;
+  }
+  return text.empty() ? "no family knows the operator" : text;
 }
 
 /// Races one step; returns the milliseconds spent on checks. `own` receives the step's best tactic without a

@@ -34,6 +34,7 @@ struct VerifySample {
   std::string name;  // "random", "sample 1"
   std::vector<Datum> inputs, expected;
   bool is_random = false;
+  bool is_repeated = false;  // copies of fewer rows
 };
 
 /// Runs the engine on a sample of the baseline. `asked_bound` is that of a lower precision that was asked

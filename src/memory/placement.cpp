@@ -219,8 +219,8 @@ class Planner {
     return v;
   }
 
-  /// Positions of `owners` in the order of the given stacking; owners that it lacks (a view that does not hold
-  /// at these shapes) come last.
+  /// Positions of `owners` in the order of the given stacking; owners that it lacks (a view that does not
+  /// hold at these shapes) come last.
   std::vector<size_t> stacked(std::span<const Value* const> owners) const {
     std::vector<size_t> rank(links_.size(), stacking_.size()), order(owners.size());
     for (size_t i = 0; i < stacking_.size(); ++i) rank[static_cast<size_t>(stacking_[i]->id())] = i;

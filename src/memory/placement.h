@@ -54,8 +54,8 @@ struct ShapePlan {
   std::vector<StepSharing> sharing;  // by step: the decisions that hold at these shapes
   size_t arena_bytes = 0;
   size_t live_bound_bytes = 0;
-  /// Values that own arena memory, from the lowest offset up: at other shapes each lies on top of those before
-  /// it that are alive with it.
+  /// Values that own arena memory, from the lowest offset up: at other shapes each lies on top of those
+  /// before it that are alive with it.
   std::vector<const Value*> stacking;
   /// Values whose sizes add up to arena_bytes; empty where no chain does.
   std::vector<const Value*> peak_chain;

@@ -21,9 +21,7 @@ Bindings tuned_bindings(const EngineData& engine) {
   return bind_shapes(*engine.graph, dims);
 }
 
-ShapePlan tuned_plan(const EngineData& engine) {
-  return plan_of(engine, tuned_bindings(engine));
-}
+ShapePlan tuned_plan(const EngineData& engine) { return plan_of(engine, tuned_bindings(engine)); }
 
 std::string dims_text(const Dims& dims) {
   std::string s;

@@ -30,9 +30,10 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
   const Bindings bindings = bind_shapes(*engine.graph, input_dims);
   plan_ = plan_of(engine, bindings);
   if (plan_.is_planned_anew && log_enabled(LogLevel::kInfo))
-    log(LogLevel::kInfo, "memory planned anew for these input shapes: the engine's order of buffers would take "
-                         "more than 5% above the bound of " +
-                             std::to_string(plan_.live_bound_bytes) + " bytes");
+    log(LogLevel::kInfo,
+        "memory planned anew for these input shapes: the engine's order of buffers would take "
+        "more than 5% above the bound of " +
+            std::to_string(plan_.live_bound_bytes) + " bytes");
   data_.resize(plan_.values.size());
   size_t index = 0;
   for (const auto& node : engine.graph->nodes()) {
@@ -198,8 +199,7 @@ const Datum* PreparedShape::datum_of(const Value* value, const RunBuffers& buffe
     scratch = Datum(Tensor::view(p.desc.dtype, p.desc.dims, data, nullptr));
   } else {
     Tensor t = Tensor::zeros(p.desc.dtype, p.desc.dims);
-    copy_strided(p.desc.dtype, p.desc.dims, data, p.desc.strides, t.data(),
-                 contiguous_strides(p.desc.dims));
+    copy_strided(p.desc.dtype, p.desc.dims, data, p.desc.strides, t.data(), contiguous_strides(p.desc.dims));
     scratch = Datum(std::move(t));
   }
   return &scratch;

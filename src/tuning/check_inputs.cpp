@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "device/region.h"
@@ -59,9 +60,13 @@ class Draw {
   double scale_;
 };
 
+/// Large tensors repeat their first elements, a prime number of them: no row or channel is like its
+/// neighbour, and hundreds of megabytes cost no more than a copy.
+constexpr int64_t kRandomElements = 1'048'573;
+
 Tensor draw_tensor(DType dtype, const Dims& dims, const Draw& draw, int most_integer, Numbers& numbers) {
   Tensor t = Tensor::zeros(dtype, dims);
-  const int64_t n = t.size();
+  const int64_t n = std::min(t.size(), kRandomElements);
   visit_numeric(dtype, [&](auto element) {
     using T = decltype(element);
     T* p = t.as<T>();
@@ -80,6 +85,9 @@ Tensor draw_tensor(DType dtype, const Dims& dims, const Draw& draw, int most_int
         p[i] = T(static_cast<int64_t>(numbers.next()));
     }
   });
+  const size_t block = static_cast<size_t>(n) * dtype_size(dtype);
+  for (size_t at = block; at < t.size_bytes(); at += block)
+    std::memcpy(t.as<char>() + at, t.data(), std::min(block, t.size_bytes() - at));
   return t;
 }
 

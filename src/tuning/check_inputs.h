@@ -19,8 +19,8 @@ std::string_view input_kind_name(InputKind kind);
 /// `most_integer` (they may be indices), 8-bit integers over their whole range. Deterministic in the seed.
 std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t seed, int most_integer = 1);
 
-/// The same inputs with each float a little off, as rounding might leave it: what changes in the result is what
-/// no kernel can be blamed for.
+/// The same inputs with each float a little off, as rounding might leave it: what changes in the result is
+/// what no kernel can be blamed for.
 std::vector<Datum> perturbed(const Problem& problem, std::span<const Datum> inputs, uint64_t seed);
 
 }  // namespace wootz

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/thread_pool.h"
 #include "device/device_backend.h"
 #include "ops/strided_copy.h"
 
@@ -16,6 +17,26 @@ int64_t storage_elements(const TensorDesc& d) {
   int64_t last = 0;
   for (size_t i = 0; i < d.dims.size(); ++i) last += (d.dims[i] - 1) * d.strides[i];
   return last + 1;
+}
+
+/// Row-major data into the order of the descriptor, on all CPUs: a batch of pictures takes seconds on one.
+void copy_in_parallel(char* to, const TensorDesc& d, const char* from) {
+  constexpr int64_t kWorthIt = 1 << 20;  // elements
+  const auto bytes = static_cast<int64_t>(dtype_size(d.dtype));
+  const Dims row_major = contiguous_strides(d.dims);
+  if (d.size() < kWorthIt || d.dims[0] < 2) {
+    copy_strided(d.dtype, d.dims, from, row_major, to, d.strides);
+    return;
+  }
+  const auto pool = ThreadPool::shared(allowed_cpus());
+  (*pool)([&](int part, int parts) {
+    const int64_t first = d.dims[0] * part / parts, last = d.dims[0] * (part + 1) / parts;
+    if (first == last) return;
+    Dims dims = d.dims;
+    dims[0] = last - first;
+    copy_strided(d.dtype, dims, from + first * row_major[0] * bytes, row_major,
+                 to + first * d.strides[0] * bytes, d.strides);
+  });
 }
 
 }  // namespace
@@ -33,6 +54,21 @@ ProblemBuffers::ProblemBuffers(const Problem& problem, const Backend& backend)
                                                            : Tensor::zeros(d.dtype, {storage_elements(d)}));
     outputs_.push_back(place(output_storage_.back()));
   }
+}
+
+ProblemBuffers::ProblemBuffers(const ProblemBuffers& first, Stream& stream)
+    : problem_(first.problem_),
+      backend_(first.backend_),
+      on_device_(true),
+      input_storage_(first.input_storage_),
+      output_storage_(first.output_storage_) {
+  WOOTZ_ASSERT(first.on_device_);
+  for (size_t i = 0; i < input_storage_.size(); ++i) {
+    inputs_.push_back(input_storage_[i].is_defined() ? place(input_storage_[i]) : first.inputs_[i]);
+    if (input_storage_[i].is_defined())
+      backend_.copy(inputs_[i], first.inputs_[i], input_storage_[i].size_bytes(), stream);
+  }
+  for (Tensor& t : output_storage_) outputs_.push_back(place(t));
 }
 
 ProblemBuffers::~ProblemBuffers() {
@@ -65,8 +101,11 @@ void ProblemBuffers::fill(std::span<const Datum> inputs, Stream& stream) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorDesc& d = problem_.inputs[i];
     if (d.constant || d.dtype == DType::kUndefined) continue;
-    copy_strided(d.dtype, d.dims, inputs[i].tensor.data(), contiguous_strides(d.dims),
-                 input_storage_[i].data(), d.strides);
+    if (on_device_)
+      copy_in_parallel(input_storage_[i].as<char>(), d, inputs[i].tensor.as<char>());
+    else
+      copy_strided(d.dtype, d.dims, inputs[i].tensor.data(), contiguous_strides(d.dims),
+                   input_storage_[i].data(), d.strides);
   }
   send(input_storage_, inputs_, stream);
 }

@@ -12,6 +12,8 @@ namespace wootz {
 class ProblemBuffers {
  public:
   ProblemBuffers(const Problem& problem, const Backend& backend);
+  /// Another set on the same device, with copies of the inputs and nothing on the host.
+  ProblemBuffers(const ProblemBuffers& first, Stream& stream);
   ~ProblemBuffers();
   ProblemBuffers(const ProblemBuffers&) = delete;
   ProblemBuffers& operator=(const ProblemBuffers&) = delete;

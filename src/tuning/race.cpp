@@ -241,7 +241,8 @@ std::unique_ptr<Race::Proof> Race::check_all(std::vector<Candidate>& candidates,
     // The reference does not take the tuned shapes or made-up inputs: nothing can be proven, so nothing but
     // it may run.
     for (Candidate& c : candidates)
-      if (!is_reference(*c.tactic)) c.record.refusal = "could not be checked: " + e.message(), c.is_out = true;
+      if (!is_reference(*c.tactic))
+        c.record.refusal = "could not be checked: " + e.message(), c.is_out = true;
   }
   return nullptr;
 }
@@ -300,9 +301,8 @@ RaceResult Race::race(const Problem& problem, const Bindings& bindings, const st
     proof = check_all(candidates, problem, bindings, result);
   }
   if (device_ && options_.tune && !trusts_cache) remember_failures(candidates, key);
-  const bool checked = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
-    return c.runs() && !is_reference(*c.tactic);
-  });
+  const bool checked = std::any_of(candidates.begin(), candidates.end(),
+                                   [](const Candidate& c) { return c.runs() && !is_reference(*c.tactic); });
   if (options_.tune && checked && proof) time(candidates, *proof, problem, key);
   settle(candidates, proof.get(), problem, result);
   for (const Candidate& c : candidates) result.candidates.push_back(c.record);

@@ -26,6 +26,6 @@ struct Race::Candidate {
 };
 
 inline constexpr double kDropRatio = 1.25;  // behind the best so far
-inline constexpr double kFailedUs = 1e12;  // in the timing cache: did not compile or pass its check
+inline constexpr double kFailedUs = 1e12;   // in the timing cache: did not compile or pass its check
 
 }  // namespace wootz

@@ -75,6 +75,7 @@ void Race::compile_ahead(std::span<const Problem> problems,
     RaceResult ignored;
     std::vector<Candidate> candidates = candidates_for(problem, ignored);
     if (options_.tune) keep_known_winner(candidates, key);
+    if (!stream_ && candidates.size() > 1) candidates.resize(1);  // nothing is raced
     for (Candidate& c : candidates)
       if (!c.is_out && !std::string_view(c.record.tactic_id).starts_with("reference."))
         jobs.push_back({&problem, std::move(c)});
@@ -136,10 +137,10 @@ void Race::time_on_device(std::vector<Candidate*>& open, const Problem& problem)
   auto& stream = static_cast<DeviceStream&>(*stream_);
   stream.begin_run();
   std::vector<std::unique_ptr<ProblemBuffers>> sets;
-  do {
-    sets.push_back(std::make_unique<ProblemBuffers>(problem, backend_));
-    sets.back()->fill(timing_inputs_, stream);
-  } while (sets.size() < kMostSets && (sets.size() + 1) * sets[0]->size_bytes() <= kMostSetBytes);
+  sets.push_back(std::make_unique<ProblemBuffers>(problem, backend_));
+  sets[0]->fill(timing_inputs_, stream);
+  while (sets.size() < kMostSets && (sets.size() + 1) * sets[0]->size_bytes() <= kMostSetBytes)
+    sets.push_back(std::make_unique<ProblemBuffers>(*sets[0], stream));
 
   struct Lane {
     std::unique_ptr<Recording> recording;

@@ -109,7 +109,8 @@ void RegionCheck::excuse(const Bindings& bindings, uint64_t seed) {
   for (size_t i = 0; i < expected_.size(); ++i) {
     if (!expected_[i].is_defined() || !is_float(problem_.outputs[i].dtype)) continue;
     const std::vector<double> want = expected_[i].to_doubles(),
-                              other = reference.elements(problem_.body().outputs()[i], positions_[i]).to_doubles();
+                              other = reference.elements(problem_.body().outputs()[i], positions_[i])
+                                          .to_doubles();
     for (size_t k = 0; k < want.size(); ++k)
       if (const double change = std::fabs(want[k] - other[k]); std::isfinite(change))
         excused_[i] = std::max(excused_[i], kConditionFactor * change);
@@ -165,8 +166,7 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
   }
   const double bound = error_bound(problem_, tactic);
   for (size_t i = 0; i < expected_.size(); ++i)
-    if (expected_[i].is_defined())
-      compare(i, buffers.output_elements(i, positions_[i]), bound, result);
+    if (expected_[i].is_defined()) compare(i, buffers.output_elements(i, positions_[i]), bound, result);
   if (!(result.error <= bound) && result.failure.empty())
     result.failure = "a NaN was lost on non-finite inputs";
   return result;

@@ -28,8 +28,8 @@ class RegionCheck {
 
   const std::vector<Datum>& inputs() const { return inputs_; }
 
-  /// Runs the kernel on the buffers, which hold the inputs, and compares. Throws Error(kDevice) when the device
-  /// is lost.
+  /// Runs the kernel on the buffers, which hold the inputs, and compares. Throws Error(kDevice) when the
+  /// device is lost.
   CheckResult run(Kernel& kernel, const Backend& backend, Stream& stream, const Tactic& tactic,
                   ProblemBuffers& buffers) const;
 

@@ -67,9 +67,8 @@ TEST(Compile, AStackingThatWastesMemoryIsReplaced) {
   const auto engine = compile_text(text, options);
   for (const auto& [n, m] : {std::pair<int64_t, int64_t>{16, 512}, {512, 16}, {300, 300}}) {
     const ShapePlan plan = plan_of(*engine, bind_shapes(*engine->graph, std::vector<Dims>{{n, 1}, {m, 1}}));
-    const ShapePlan anew =
-        plan_shapes(*engine->graph, bind_shapes(*engine->graph, std::vector<Dims>{{n, 1}, {m, 1}}),
-                    sharing_of(*engine));
+    const ShapePlan anew = plan_shapes(
+        *engine->graph, bind_shapes(*engine->graph, std::vector<Dims>{{n, 1}, {m, 1}}), sharing_of(*engine));
     EXPECT_LE(double(plan.arena_bytes),
               std::max(kStackingSlack * double(plan.live_bound_bytes), double(anew.arena_bytes)));
     expect_matches_reference(text, engine, {ramp({n, 1}), ramp({m, 1})});
@@ -159,8 +158,9 @@ TEST(Compile, ErrorsTellExpectedAndFound) {
             "input 'x' dimension 1: expected 3, found 4");
   options.shapes.clear();
   options.marks = {"nothing"};
-  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
-            "--mark: expected the name of a tensor in the model, or a pattern that matches some, found 'nothing'");
+  EXPECT_EQ(
+      message_of([&] { compile_text(kSmallNet, options); }),
+      "--mark: expected the name of a tensor in the model, or a pattern that matches some, found 'nothing'");
   options.marks.clear();
   options.backend = "tpu";
   EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),

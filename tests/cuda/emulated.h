@@ -60,7 +60,8 @@ class EmulatedSuite {
  public:
   /// A problem that `tactic_id` must serve (empty: any planned tactic, perhaps none).
   EmulatedProblem& add(std::string label, std::string tactic_id);
-  /// Compiles everything and compares; failures are gtest failures with the labels.
+  /// Compiles everything, emulates it and compares; where a GPU is here, runs it there too. Failures are
+  /// gtest failures with the labels.
   void run(const std::string& name);
 
  private:
@@ -73,10 +74,15 @@ class EmulatedSuite {
     std::string label;
     LaunchPlan plan;
     std::vector<size_t> kernels;  // numbers of the launches' functions
+    std::string tactic_id;
+    TacticConfig config;
   };
+  struct Buffers;
   void plan();
   std::string text();
   void execute(const Planned& planned, void* library);
+  void run_on_device();
+  static void compare(Buffers& buffers, const EmulatedProblem& problem);
 
   std::deque<Entry> entries_;
   std::vector<Planned> planned_;

@@ -151,9 +151,21 @@ TEST_F(CudaRuntime, MeasuresStepsAndPhases) {
   EXPECT_GT(phases.download_us, 0);
 }
 
+TEST_F(CudaRuntime, LargeBatchesAreVerifiedByRepeatedRows) {
+  const auto engine = compile_for_gpu(kChain, {{"x", {64, 3}}, {"z", {64, 3}}});
+  ASSERT_EQ(engine->verification.size(), 1u);  // the softmax runs over the batch: copies change the result
+  const auto rows = compile_for_gpu("graph(%x: float32[n,3]) -> (%y) {\n%y = Exp(%x)\n}", {{"x", {64, 3}}});
+  ASSERT_EQ(rows->verification.size(), 2u);
+  EXPECT_EQ(rows->verification[1].sample, "random, repeated");
+  EXPECT_LE(rows->verification[1].relative, rows->verification[1].bound);
+  const auto mixed =
+      compile_for_gpu("graph(%x: float32[n,3]) -> (%y) {\n%y = Softmax(%x) {axis=0}\n}", {{"x", {64, 3}}});
+  ASSERT_EQ(mixed->verification.size(), 2u);
+  EXPECT_EQ(mixed->verification[1].sample, "random, 64 rows");
+}
+
 TEST_F(CudaRuntime, RemarksNameWhatRunsOnTheHost) {
-  const auto engine =
-      compile_for_gpu("graph(%x: float32[2,n,n]) -> (%y) {\n%y = Det(%x)\n}", {{"x", {2, 3, 3}}});
+  const auto engine = compile_for_gpu("graph(%x: float32[n]) -> (%y) {\n%y = NonZero(%x)\n}", {{"x", {9}}});
   bool said = false;
   for (const RemarkRecord& r : engine->remarks)
     said = said || r.text.find("on the host") != std::string::npos;

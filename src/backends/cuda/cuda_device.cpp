@@ -108,4 +108,37 @@ std::shared_ptr<const CudaMemory> CudaDevice::upload(const Tensor& tensor) const
   return memory;
 }
 
+std::shared_ptr<const CudaModule> CudaDevice::load(const std::shared_ptr<const cuda::Cubin>& cubin,
+                                                   const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  auto& entry = modules_[cubin.get()];
+  if (auto known = entry.lock()) return known;
+  auto loaded = std::make_shared<const CudaModule>(*this, *cubin, name);
+  entry = loaded;
+  return loaded;
+}
+
+CudaModule::CudaModule(const CudaDevice& device, const cuda::Cubin& cubin, const std::string& name)
+    : device_(device), name_(name) {
+  device.make_current();
+  cuda::check(cuda::Driver::get()->cuModuleLoadData(&module_, cubin.bytes.data()), "cuModuleLoadData",
+              name + " for " + device.arch().name());
+}
+
+CudaModule::~CudaModule() {
+  try {
+    device_.make_current();
+  } catch (const Error&) {
+    return;  // the driver is gone, and the code with it
+  }
+  cuda::Driver::get()->cuModuleUnload(module_);
+}
+
+cuda::Function CudaModule::function(const char* name) const {
+  cuda::Function f = nullptr;
+  cuda::check(cuda::Driver::get()->cuModuleGetFunction(&f, module_, name), "cuModuleGetFunction",
+              std::string(name) + " of " + name_);
+  return f;
+}
+
 }  // namespace wootz

@@ -8,6 +8,7 @@
 
 #include "backends/cuda/cuda_target.h"
 #include "backends/cuda/driver_api.h"
+#include "backends/cuda/nvrtc.h"
 #include "ir/tensor.h"
 
 namespace wootz {
@@ -26,6 +27,22 @@ class CudaMemory {
   const CudaDevice& device_;
   cuda::DevicePtr address_ = 0;
   Tensor source_;  // keeps the host's tensor, so that its address names this copy alone
+};
+
+/// Code on a GPU; unloaded with its last holder.
+class CudaModule {
+ public:
+  CudaModule(const CudaDevice& device, const cuda::Cubin& cubin, const std::string& name);
+  ~CudaModule();
+  CudaModule(const CudaModule&) = delete;
+  CudaModule& operator=(const CudaModule&) = delete;
+  /// Throws Error(kDevice) where there is no such function.
+  cuda::Function function(const char* name) const;
+
+ private:
+  const CudaDevice& device_;
+  std::string name_;  // of the source, for messages
+  cuda::Module module_ = nullptr;
 };
 
 class CudaDevice {
@@ -49,6 +66,9 @@ class CudaDevice {
 
   /// A constant's copy on this GPU, made once and shared by all who hold it. Copies synchronously.
   std::shared_ptr<const CudaMemory> upload(const Tensor& tensor) const;
+  /// Loads code once for all kernels that use it. Throws Error(kDevice) with the source's name.
+  std::shared_ptr<const CudaModule> load(const std::shared_ptr<const cuda::Cubin>& cubin,
+                                         const std::string& name) const;
 
  private:
   explicit CudaDevice(int ordinal);
@@ -61,6 +81,8 @@ class CudaDevice {
   cuda::Context context_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::map<std::pair<const void*, size_t>, std::weak_ptr<const CudaMemory>> uploads_;
+  mutable std::map<const cuda::Cubin*, std::weak_ptr<const CudaModule>>
+      modules_;  // cubins are cached for good
 };
 
 }  // namespace wootz

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "backends/cuda/cuda_stream.h"
 #include "backends/cuda/driver.h"
@@ -104,16 +105,6 @@ CudaKernel::CudaKernel(const CudaTarget& target, const Problem& problem) : targe
   for (const TensorDesc& d : problem.inputs) input_constants_.push_back(d.constant);
 }
 
-CudaKernel::~CudaKernel() {
-  if (modules_.empty()) return;
-  try {
-    target_.device->make_current();
-  } catch (const Error&) {
-    return;  // the driver is gone, and the modules with it
-  }
-  for (cuda::Module m : modules_) cuda::Driver::get()->cuModuleUnload(m);
-}
-
 CudaLaunch& CudaKernel::add(const cuda::Source& source, const char* function, const CudaGeometry& geometry) {
   const auto cubin = cuda::compile_cached(source, target_.arch.name());
   launches_.push_back(std::unique_ptr<CudaLaunch>(new CudaLaunch(*this)));
@@ -121,17 +112,19 @@ CudaLaunch& CudaKernel::add(const cuda::Source& source, const char* function, co
   launch.geometry_ = geometry;
   if (!target_.device) return launch;
   target_.device->make_current();
-  cuda::Module module = nullptr;
-  cuda::check(cuda::Driver::get()->cuModuleLoadData(&module, cubin->bytes.data()), "cuModuleLoadData",
-              source.name + " for " + target_.arch.name());
-  modules_.push_back(module);
-  cuda::check(cuda::Driver::get()->cuModuleGetFunction(&launch.function_, module, function),
-              "cuModuleGetFunction", std::string(function) + " of " + source.name);
+  modules_.push_back(target_.device->load(cubin, source.name));
+  launch.function_ = modules_.back()->function(function);
   using enum cuda::FunctionAttribute;
   constexpr size_t kWithoutOptIn = 48 * 1024;
-  if (geometry.shared_bytes > kWithoutOptIn)
-    WOOTZ_CUDA(cuFuncSetAttribute, launch.function_, kMostDynamicSharedBytes,
-               static_cast<int>(geometry.shared_bytes));
+  if (geometry.shared_bytes > kWithoutOptIn) {
+    // Kernels share a function: its limit is only ever raised.
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    int most = 0;
+    WOOTZ_CUDA(cuFuncGetAttribute, &most, kMostDynamicSharedBytes, launch.function_);
+    const auto wanted = static_cast<int>(geometry.shared_bytes);
+    if (most < wanted) WOOTZ_CUDA(cuFuncSetAttribute, launch.function_, kMostDynamicSharedBytes, wanted);
+  }
   constexpr unsigned kPortableCluster = 8;
   if (geometry.cluster.x * geometry.cluster.y * geometry.cluster.z > kPortableCluster)
     WOOTZ_CUDA(cuFuncSetAttribute, launch.function_, kNonPortableClusters, 1);

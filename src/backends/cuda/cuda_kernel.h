@@ -102,7 +102,6 @@ class CudaLaunch {
 class CudaKernel final : public DeviceKernel {
  public:
   CudaKernel(const CudaTarget& target, const Problem& problem);
-  ~CudaKernel() override;
 
   /// Adds a launch of `function` (extern "C") of the source. Throws Error: the compiler's log, or the
   /// driver's refusal (too much shared memory).
@@ -122,7 +121,7 @@ class CudaKernel final : public DeviceKernel {
 
   CudaTarget target_;
   std::vector<std::shared_ptr<const Tensor>> input_constants_;  // by input; null: given at run time
-  std::vector<cuda::Module> modules_;
+  std::vector<std::shared_ptr<const CudaModule>> modules_;
   std::vector<std::unique_ptr<CudaLaunch>> launches_;
   std::vector<std::shared_ptr<const CudaMemory>> constants_;
   size_t workspace_bytes_ = 0;

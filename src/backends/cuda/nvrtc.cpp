@@ -13,12 +13,25 @@ namespace {
 
 using Program = struct ProgramRecord*;
 
+/// Where pip puts NVIDIA's wheels, seen from a module of ours in the same site-packages; empty: unknown.
+std::string neighbours_folder() {
+  Dl_info own{};
+  if (!dladdr(reinterpret_cast<void*>(&neighbours_folder), &own) || !own.dli_fname) return "";
+  std::error_code ignored;
+  const auto file = std::filesystem::absolute(own.dli_fname, ignored);
+  return (file.parent_path().parent_path() / "nvidia").string();
+}
+
 std::vector<std::string> library_names() {
   std::vector<std::string> names;
   if (const char* asked = std::getenv("WOOTZ_NVRTC"); asked && *asked) names.emplace_back(asked);
 #ifdef WOOTZ_NVRTC_LIBRARY
   names.emplace_back(WOOTZ_NVRTC_LIBRARY);
 #endif
+  if (const std::string folder = neighbours_folder(); !folder.empty()) {
+    names.push_back(folder + "/cu13/lib/libnvrtc.so.13");
+    names.push_back(folder + "/cuda_nvrtc/lib/libnvrtc.so.12");
+  }
   for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) names.emplace_back(name);
   for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"})
     names.emplace_back(std::string("/usr/local/cuda/lib64/") + name);

@@ -40,7 +40,7 @@ std::unique_ptr<Kernel> PlannedTactic::make_kernel(const Problem& problem, const
     CudaGeometry geometry;
     geometry.grid.x = static_cast<unsigned>(launch.grid);
     geometry.block.x = launch.threads;
-    geometry.early_start = true;
+    geometry.early_start = target_.arch.at_least(90);
     CudaLaunch& parameters = kernel->add(source, launch.function.c_str(), geometry);
     for (const PlannedOperand& operand : launch.operands) {
       switch (operand.kind) {

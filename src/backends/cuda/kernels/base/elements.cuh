@@ -190,6 +190,19 @@ WZ_FN void store_vector(M* to, const Vector<M, kCount>& from, bool aligned) {
     for (int i = 0; i < kCount; ++i) to[i] = from.at[i];
   }
 }
+/// The first `count` of kCount neighbours: the end of an array.
+template <int kCount, class M>
+WZ_FN void load_first(Vector<M, kCount>& to, const M* from, int count) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i)
+    if (i < count) to.at[i] = from[i];
+}
+template <int kCount, class M>
+WZ_FN void store_first(M* to, const Vector<M, kCount>& from, int count) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i)
+    if (i < count) to[i] = from.at[i];
+}
 WZ_FN bool is_aligned(const void* p) { return (reinterpret_cast<u64>(p) & 15) == 0; }
 
 }  // namespace wz

@@ -213,6 +213,20 @@ WZ_FN float narrow_cast(X x) { return NarrowCast<M>::of(x); }
 template <class M, class X>
 WZ_FN auto wrap(X x) { return load(store<M>(x)); }
 
+/// a < b with NaN above everything.
+template <class T> WZ_FN bool sorts_before(T a, T b) { return a < b; }
+WZ_FN bool sorts_before(float a, float b) { return b != b ? a == a : a < b; }
+WZ_FN bool sorts_before(double a, double b) { return b != b ? a == a : a < b; }
+
+// Where an element of a padded axis of n comes from.
+template <class I> WZ_FN I wrapped_edge(I i, I n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+template <class I> WZ_FN I wrapped_wrap(I i, I n) { return (i % n + n) % n; }
+template <class I> WZ_FN I wrapped_reflect(I i, I n) {
+  const I period = n > 1 ? 2 * (n - 1) : 1;
+  i = (i % period + period) % period;
+  return i < n ? i : period - i;
+}
+
 /// An index of a dim of `count` elements: negative ones count from the end; what lies outside is clamped, since a kernel
 /// cannot refuse.
 WZ_FN i64 place_of(i64 index, i64 count) {

@@ -70,7 +70,7 @@ WZ_FN void write_run(const float* sum, const Row& at, int col, int group_col, co
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     gemm(const Element* __restrict__ a, const Element* __restrict__ b, const __grid_constant__ Problem p, TAIL_PARAMETERS) {
-  __shared__ __align__(16) float shared_a[2][kBK * kPitchA], shared_b[2][kBK * kPitchB];
+  alignas(16) __shared__ float shared_a[2][kBK * kPitchA], shared_b[2][kBK * kPitchB];
   const Tail tail = TAIL;
   wz::start_next();
   wz::after_previous();

@@ -92,23 +92,21 @@ class Writer {
     const std::string source = "from + (" + offset_text(from, dims, "c") + ")";
     const bool rest = flat && walk.size() % width != 0;
     const std::string last = "group * kVector + kVector > " + std::to_string(walk.size()) + "u",
-                      inside = "group * kVector + j < " + std::to_string(walk.size()) + "u";
+                      count = "static_cast<int>(" + std::to_string(walk.size()) + "u - group * kVector)";
     if (repeats) {
       writer_ << "const " << type_ << " value = *(" << source
               << ");\n#pragma unroll\nfor (int j = 0; j < kVector; ++j) "
               << "held[u].at[j] = value;\n";
     } else {
       if (rest)
-        writer_ << "if (" << last << ") for (int j = 0; " << inside << "; ++j) held[u].at[j] = (" << source
-                << ")[j];\nelse ";
+        writer_ << "if (" << last << ") wz::load_first(held[u], " << source << ", " << count << ");\nelse ";
       writer_ << "wz::load_vector(held[u], " << source << ", aligned);\n";
     }
     writer_ << "}\n";
     loop();
     const std::string target = "to + (" + offset_text(to, dims, "c") + ")";
     if (rest)
-      writer_ << "if (" << last << ") for (int j = 0; " << inside << "; ++j) (" << target
-              << ")[j] = held[u].at[j];\nelse ";
+      writer_ << "if (" << last << ") wz::store_first(" << target << ", held[u], " << count << ");\nelse ";
     writer_ << "wz::store_vector(" << target << ", held[u], aligned);\n}\nreturn;\n}\n";
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/kernels/norm/row_operator.h"
 
-
 #include "ops/nn/norm.h"
 #include "ops/nn/softmax.h"
 

@@ -159,8 +159,8 @@ class Planner {
   void load(KernelWriter& writer, size_t k, int64_t size) const {
     const std::string to = "a" + std::to_string(k) + "[u]", from = names_[k] + " + (" + at(operand(k)) + ")";
     if (has_rest(size))
-      writer << "if (i + kVector > " << size << "u) for (int j = 0; i + j < " << size << "u; ++j) " << to
-             << ".at[j] = (" << from << ")[j];\nelse ";
+      writer << "if (i + kVector > " << size << "u) wz::load_first(" << to << ", " << from
+             << ", static_cast<int>(" << size << "u - i));\nelse ";
     writer << "wz::load_vector(" << to << ", " << from << ", aligned);\n";
   }
 
@@ -215,8 +215,8 @@ class Planner {
   void store(KernelWriter& writer, size_t i, int64_t size) const {
     const std::string to = out_names_[i] + " + (" + at(i) + ")", from = "r" + std::to_string(i);
     if (has_rest(size))
-      writer << "if (i + kVector > " << size << "u) for (int j = 0; i + j < " << size << "u; ++j) (" << to
-             << ")[j] = " << from << ".at[j];\nelse ";
+      writer << "if (i + kVector > " << size << "u) wz::store_first(" << to << ", " << from
+             << ", static_cast<int>(" << size << "u - i));\nelse ";
     writer << "wz::store_vector(" << to << ", " << from << ", aligned);\n";
   }
 

@@ -78,12 +78,24 @@ class Planner {
     for (size_t d = 0; d < window_.rank(); ++d) {
       const std::string at = std::to_string(d);
       w << (window_.taps() <= 32 ? "#pragma unroll\n" : "") << "for (int t" << at << " = 0; t" << at << " < "
-        << window_.kernel[d] << "; ++t" << at << ") {\nconst I p" << at << " = c" << std::to_string(d + 2)
-        << " * " << window_.strides[d] << " - " << window_.pads_begin[d] << " + t" << at << " * "
-        << window_.dilations[d] << ";\nif (p" << at << " < 0 || p" << at << " >= " << window_.input[d]
-        << ") continue;\n";
+        << window_.kernel[d] << "; ++t" << at << ") {\nI p" << at << " = c" << std::to_string(d + 2) << " * "
+        << window_.strides[d] << " - " << window_.pads_begin[d] << " + t" << at << " * "
+        << window_.dilations[d] << ";\n";
+      if (clamps(d))
+        w << "p" << at << " = p" << at << " < 0 ? 0 : p" << at << " >= " << window_.input[d] << " ? "
+          << window_.input[d] - 1 << " : p" << at << ";\n";
+      else
+        w << "if (p" << at << " < 0 || p" << at << " >= " << window_.input[d] << ") continue;\n";
     }
     if (view_.is("AveragePool") && !include_pad_) w << "++counted;\n";
+  }
+
+  /// A maximum may see the border's elements twice: without branches all loads of a window are under way at
+  /// once.
+  bool clamps(size_t d) const {
+    return max_ && !view_.output(1) && window_.dilations[d] == 1 &&
+           window_.pads_begin[d] < window_.kernel[d] &&
+           (window_.output[d] - 1) * window_.strides[d] - window_.pads_begin[d] < window_.input[d];
   }
 
   std::string step(bool indices) const {

@@ -34,7 +34,7 @@ class Planner {
     const bool columns = kept_.strides[1].back() == 1 && kept_.inner() >= 8 &&
                          !(reduced_.inner_stride(0) == 1 && reduced_.inner() >= 32);
     if (columns)
-      plan.launches.push_back(column_kernel());
+      column_kernels(plan);
     else if (rows < 264 && length_ >= 2 * kSplitLength)
       split(plan);
     else
@@ -49,6 +49,8 @@ class Planner {
     is_arg_ = op == "ArgMax" || op == "ArgMin";
     if (memory_type(x.dtype).empty()) return "data of dtype " + std::string(dtype_name(x.dtype));
     if (!read_axes()) return "axes that only the run tells";
+    const int64_t p = view_.node().attributes.get<int64_t>("p", 2);
+    if (op == "GlobalLpPool" && p != 1 && p != 2) return "a norm other than 1 and 2";
     const bool logs = op == "ReduceLogSum" || op == "ReduceLogSumExp";
     acc_ = x.dtype == DType::kFloat64 || (!is_float(x.dtype) && logs) ? "double"
            : is_float(x.dtype)                                        ? "float"
@@ -71,7 +73,9 @@ class Planner {
     if (op == "ReduceMax" || op == "GlobalMaxPool") return "wz::MaxFold" + a;
     if (op == "ReduceMin") return "wz::MinFold" + a;
     if (op == "ReduceProd") return "wz::ProdFold" + a;
-    if (op == "ReduceL1") return "wz::AbsFold" + a;
+    const bool one = op == "GlobalLpPool" && view_.node().attributes.get<int64_t>("p", 2) == 1;
+    if (op == "ReduceL1" || one) return "wz::AbsFold" + a;
+    if (op == "GlobalLpPool") return "wz::SquareFold" + a;
     if (op == "ReduceL2" || op == "ReduceSumSquare") return "wz::SquareFold" + a;
     if (op == "ReduceLogSumExp") return "wz::LogSumExpFold" + a;
     return "wz::SumFold" + a;
@@ -82,7 +86,7 @@ class Planner {
     const std::string& op = view_.node().op;
     keepdims_ = view_.node().attributes.get<int64_t>("keepdims", 1) != 0;
     mask_.assign(static_cast<size_t>(rank), false);
-    if (op == "GlobalAveragePool" || op == "GlobalMaxPool") {
+    if (op == "GlobalAveragePool" || op == "GlobalMaxPool" || op == "GlobalLpPool") {
       std::fill(mask_.begin() + 2, mask_.end(), true);
       keepdims_ = true;
     } else if (is_arg_) {
@@ -220,56 +224,96 @@ class Planner {
         std::move(writer).finish("reduce_parts", static_cast<uint64_t>((rows + 7) / 8), kBlock));
   }
 
-  PlannedLaunch column_kernel() {
-    const DType dtype = view_.input(0).dtype;
-    int64_t w = std::min<int64_t>(16 / static_cast<int64_t>(dtype_size(dtype)), 8);
+  /// How columns are walked: `width` neighbours a thread, nx threads side by side, ny on the same columns,
+  /// and where that leaves multiprocessors idle, `splits` parts of the reduced elements that a second kernel
+  /// joins.
+  struct Columns {
+    int64_t width = 1, nx = kBlock, ny = 1, splits = 1, part = 0, groups = 0;
+  };
+  Columns choose_columns() const {
+    Columns c;
+    c.width = std::min<int64_t>(16 / static_cast<int64_t>(dtype_size(view_.input(0).dtype)), 8);
     const auto fits = [&] {
-      if (kept_.inner() % w != 0) return false;
+      if (kept_.inner() % c.width != 0) return false;
       for (size_t d = 0; d + 1 < kept_.dims.size(); ++d)
-        if (kept_.strides[1][d] % w != 0) return false;
+        if (kept_.strides[1][d] % c.width != 0) return false;
       for (int64_t s : reduced_.strides[0])
-        if (s % w != 0) return false;
+        if (s % c.width != 0) return false;
       return true;
     };
-    while (w > 1 && !fits()) w /= 2;
-    if (is_arg_) w = std::min<int64_t>(w, 4);
-    while (w > 1 && kept_.size() / w < 132 * 64 && length_ < 256) w /= 2;
-    const int64_t columns = kept_.size() / w;
-    int64_t ny = 1;  // threads that share a column
-    while (ny < 32 && ny * 2 <= length_ && columns * ny < 132 * 1024) ny *= 2;
-    const int64_t nx = kBlock / ny;
+    while (c.width > 1 && !fits()) c.width /= 2;
+    if (is_arg_) c.width = std::min<int64_t>(c.width, 4);
+    while (c.width > 1 && kept_.size() / c.width < 132 * 64 && length_ < 256) c.width /= 2;
+    c.groups = kept_.size() / c.width;
+    while (c.ny < 32 && c.ny * 2 <= length_ && c.groups * c.ny < 132 * 1024) c.ny *= 2;
+    c.nx = kBlock / c.ny;
+    const int64_t blocks = (c.groups + c.nx - 1) / c.nx;
+    if (blocks < 66)
+      c.splits = std::clamp<int64_t>(132 / blocks, 1, std::max<int64_t>(length_ / (8 * c.ny), 1));
+    c.part = (length_ + c.splits - 1) / c.splits;
+    c.splits = c.part ? (length_ + c.part - 1) / c.part : 1;
+    return c;
+  }
+
+  void column_kernels(LaunchPlan& plan) {
+    const Columns c = choose_columns();
+    const DType dtype = view_.input(0).dtype;
     Dims dims = kept_.dims;
-    dims.back() /= w;
+    dims.back() /= c.width;
     Dims from = kept_.strides[1];
-    from.back() *= w;
+    from.back() *= c.width;
+    const int64_t blocks = (c.groups + c.nx - 1) / c.nx, rows = kept_.size();
     KernelWriter writer = start_kernel();
     const std::string x = writer.input(view_.input_index(0)), type(memory_type(dtype));
-    writer << "constexpr int kX = " << nx << ", kY = " << ny << ", kWidth = " << w << ";\n"
-           << "const u32 tx = threadIdx.x % kX, ty = threadIdx.x / kX;\n"
-           << "const " << index_ << " group = static_cast<" << index_ << ">(blockIdx.x) * kX + tx;\n"
+    writer << "constexpr int kX = " << c.nx << ", kY = " << c.ny << ", kWidth = " << c.width << ";\n"
+           << "const u32 tx = threadIdx.x % kX, ty = threadIdx.x / kX, split = blockIdx.x / " << blocks
+           << "u;\n"
+           << "const " << index_ << " group = static_cast<" << index_ << ">(blockIdx.x % " << blocks
+           << "u) * kX + tx;\nconst " << index_ << " begin = split * " << c.part << "u, end = begin + "
+           << c.part << "u < " << length_ << "u ? begin + " << c.part << "u : " << length_ << "u;\n"
            << coordinates_text("group", dims, "g", index_) << "const bool aligned = wz::is_aligned(" << x
            << ");\n"
            << "Fold::Acc acc[kWidth];\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) acc[j] = "
               "Fold::start();\n"
-           << "if (group < " << columns << "u) {\nconst " << type << "* from = " << x << " + ("
-           << offset_text(from, dims, "g") << ");\n#pragma unroll 4\nfor (" << index_ << " e = ty; e < "
-           << length_ << "u; e += kY) {\n"
+           << "if (group < " << c.groups << "u) {\nconst " << type << "* from = " << x << " + ("
+           << offset_text(from, dims, "g") << ");\n#pragma unroll 4\nfor (" << index_
+           << " e = begin + ty; e < end; e += kY) {\n"
            << coordinates_text("e", reduced_.dims, "r", index_) << "wz::Vector<" << type << ", kWidth> v;\n"
            << "wz::load_vector(v, from + (" << offset_text(reduced_.strides[0], reduced_.dims, "r")
            << "), aligned);\n"
            << "#pragma unroll\nfor (int j = 0; j < kWidth; ++j) Fold::step(acc[j], " << element("v.at[j]")
            << ", e);\n}\n}\n";
-    if (ny > 1)
+    if (c.ny > 1)
       writer << "__shared__ Fold::Acc parts[kY][kX];\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\n"
              << "if (j > 0) __syncthreads();\nparts[ty][tx] = acc[j];\n__syncthreads();\n"
              << "if (ty == 0) {\nfor (int k = 1; k < kY; ++k) Fold::join(acc[j], parts[k][tx]);\n}\n}\n"
              << "if (ty != 0) return;\n";
-    writer << "if (group >= " << columns << "u) return;\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\n"
-           << "const " << index_ << " row = group * kWidth + j;\n"
-           << coordinates_text("row", kept_.dims, "k", index_);
-    finish(writer, "acc[j]");
+    writer << "if (group >= " << c.groups
+           << "u) return;\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\n"
+           << "const " << index_ << " row = group * kWidth + j;\n";
+    if (c.splits > 1) {
+      plan.workspace_bytes = static_cast<size_t>(rows * c.splits * 16);
+      writer << writer.workspace("Fold::Acc", 0) << "[split * " << rows << "u + row] = acc[j];\n";
+    } else {
+      writer << coordinates_text("row", kept_.dims, "k", index_);
+      finish(writer, "acc[j]");
+    }
     writer << "}\n";
-    return std::move(writer).finish("reduce_columns", static_cast<uint64_t>((columns + nx - 1) / nx), kBlock);
+    plan.launches.push_back(
+        std::move(writer).finish("reduce_columns", static_cast<uint64_t>(blocks * c.splits), kBlock));
+    if (c.splits > 1) plan.launches.push_back(join_columns(c.splits));
+  }
+
+  PlannedLaunch join_columns(int64_t splits) {
+    const int64_t rows = kept_.size();
+    KernelWriter writer = start_kernel();
+    const std::string parts = writer.workspace("Fold::Acc", 0);
+    writer << "const u32 row = blockIdx.x * 64 + threadIdx.x;\nif (row >= " << rows
+           << "u) return;\nFold::Acc acc = Fold::start();\n#pragma unroll 8\nfor (u32 s = 0; s < " << splits
+           << "u; ++s) Fold::join(acc, " << parts << "[s * " << rows << "u + row]);\n"
+           << coordinates_text("row", kept_.dims, "k", "u32");
+    finish(writer);
+    return std::move(writer).finish("reduce_parts", static_cast<uint64_t>((rows + 63) / 64), 64);
   }
 
   /// Result of the row with coordinates k0, k1 ...: the operator's last step, the tail, the store.
@@ -281,9 +325,8 @@ class Planner {
     if (is_arg_)
       value = "static_cast<i64>(" + acc + ".at)";
     else if (op == "ReduceMean" || op == "GlobalAveragePool")
-      value = is_float(main) ? acc + " / static_cast<A>(" + std::to_string(length_) + ")"
-                             : acc + " / static_cast<A>(" + std::to_string(length_) + ")";
-    else if (op == "ReduceL2")
+      value = acc + " / static_cast<A>(" + std::to_string(length_) + ")";
+    else if (op == "ReduceL2" || (op == "GlobalLpPool" && view_.node().attributes.get<int64_t>("p", 2) == 2))
       value = is_float(main) ? "wz::sqrt(" + acc + ")" : "wz::sqrt(static_cast<double>(" + acc + "))";
     else if (op == "ReduceLogSum")
       value = "wz::log(" + acc + ")";
@@ -319,7 +362,7 @@ LaunchPlan plan_reduce(const Problem& problem, const TacticConfig& config) {
   const auto view =
       MainView::of(problem, {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
                              "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
-                             "GlobalAveragePool", "GlobalMaxPool", "ArgMax", "ArgMin"});
+                             "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "ArgMax", "ArgMin"});
   if (!view) return LaunchPlan::refuse("not one reduction with a pointwise tail");
   if (problem.outputs.size() != 1 || !view->output(0)) return LaunchPlan::refuse("no result");
   if (!view->has_input(0)) return LaunchPlan::refuse("no data");

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "backends/cuda/codegen/launch_plan.h"
+
+namespace wootz {
+
+/// wootz.Attention of float16 or bfloat16 on tensor cores (sm_80 and newer). Config `warps`: of 16 queries
+/// each, in a block.
+LaunchPlan plan_attention_tiles(const Problem& problem, const TacticConfig& config);
+/// wootz.Attention of any float type, a warp for each query.
+LaunchPlan plan_attention_warps(const Problem& problem, const TacticConfig& config);
+
+}  // namespace wootz

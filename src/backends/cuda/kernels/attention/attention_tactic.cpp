@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/codegen/planned_tactic.h"
+#include "backends/cuda/cuda_tactics.h"
+#include "backends/cuda/kernels/attention/attention_plan.h"
+
+namespace wootz {
+
+void register_cuda_attention_tactic(CudaTactics& tactics) {
+  PlannedTraits tiles;
+  for (int64_t warps : {4, 2, 8, 1}) tiles.configs.push_back(TacticConfig{{{"warps", warps}}});
+  tiles.oldest_arch = 80;
+  tactics.add(
+      std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.tiles", plan_attention_tiles, tiles),
+      CudaTactics::kSpecial);
+  tactics.add(
+      std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.warps", plan_attention_warps));
+}
+
+}  // namespace wootz

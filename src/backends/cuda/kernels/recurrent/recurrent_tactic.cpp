@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/codegen/planned_tactic.h"
+#include "backends/cuda/cuda_tactics.h"
+#include "backends/cuda/kernels/recurrent/recurrent_plan.h"
+
+namespace wootz {
+
+void register_cuda_recurrent_tactic(CudaTactics& tactics) {
+  tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.recurrent.steps", plan_recurrent));
+}
+
+}  // namespace wootz
