@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -66,7 +67,11 @@ struct ThreadPool::State {
   void grow(int count) {
     for (int i = started.load(); i < std::min(count, capacity); ++i) {
       Worker& w = workers[size_t(i)];
-      w.thread = std::thread([this, &w, i] { work(w, i + 1); });
+      try {
+        w.thread = std::thread([this, &w, i] { work(w, i + 1); });
+      } catch (const std::system_error&) {
+        return;  // no memory or right for another thread: those that there are do all the work
+      }
       while (w.tid.load(std::memory_order_acquire) == 0) std::this_thread::yield();
       started.store(i + 1);
     }
@@ -162,7 +167,9 @@ ThreadPool::ThreadPool(int threads) : ThreadPool(threads, std::make_shared<State
 
 ThreadPool::ThreadPool(int threads, std::shared_ptr<State> state)
     : threads_(std::clamp(threads, 1, state->capacity + 1)), state_(std::move(state)) {
-  if (!state_->forked()) state_->grow(threads_ - 1);
+  if (state_->forked()) return;
+  state_->grow(threads_ - 1);
+  threads_ = std::min(threads_, state_->started.load() + 1);
 }
 
 ThreadPool::~ThreadPool() = default;

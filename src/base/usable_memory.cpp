@@ -32,9 +32,10 @@ size_t tightest(const std::string& mount, const std::string& path, const char* f
   return least;
 }
 
-std::string in_gigabytes(size_t bytes) {
+std::string in_words(size_t bytes) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f GB", double(bytes) / 1e9);
+  std::snprintf(text, sizeof text, bytes < 1000000000 ? "%.1f MB" : "%.1f GB",
+                double(bytes) / (bytes < 1000000000 ? 1e6 : 1e9));
   return text;
 }
 
@@ -69,8 +70,8 @@ void* allocate_host(size_t bytes, size_t alignment) {
     p = std::aligned_alloc(alignment, (std::max<size_t>(bytes, 1) + alignment - 1) & ~(alignment - 1));
   if (p) return p;
   throw Error(ErrorKind::kOutOfMemory,
-              "expected room for " + in_gigabytes(bytes) + ", found " +
-                  (bytes > usable ? "at most " + in_gigabytes(usable) + " that this process may hold"
+              "expected room for " + in_words(bytes) + ", found " +
+                  (bytes > usable ? "at most " + in_words(usable) + " that this process may hold"
                                   : "that the system gives no more") +
                   "; take smaller shapes or a smaller batch");
 }

@@ -26,6 +26,7 @@ class DeviceStream : public Stream {
   /// other memory may be read before the call returns.
   virtual void upload(void* device, const void* host, size_t bytes) = 0;
   virtual void download(void* host, const void* device, size_t bytes) = 0;
+  virtual void fill(void* device, unsigned char value, size_t bytes) = 0;
 
   /// Between the two, launches on this stream are recorded instead of run; copies are not allowed. end_record
   /// gives null when something could not be recorded: then nothing has run, and take_error() may say why.

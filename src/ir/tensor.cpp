@@ -17,8 +17,9 @@ constexpr size_t kAlignment = 64;
 [[noreturn]] void throw_out_of_memory(DType dtype, std::span<const int64_t> dims) {
   std::string shape;
   for (int64_t d : dims) shape += (shape.empty() ? "" : ",") + std::to_string(d);
-  throw Error(ErrorKind::kOutOfMemory,
-              "no memory for a tensor " + std::string(dtype_name(dtype)) + "[" + shape + "]");
+  throw Error(ErrorKind::kOutOfMemory, "no memory for a tensor " + std::string(dtype_name(dtype)) + "[" +
+                                           shape +
+                                           "]; take smaller shapes, or raise the limit of this process");
 }
 
 void* allocate_zeroed(size_t bytes) {

@@ -11,6 +11,9 @@
 namespace wootz {
 namespace {
 
+/// Larger results stay on the device, but for the elements that are looked at.
+constexpr size_t kWholeBytes = size_t{1} << 20;
+
 /// Elements that the strides of a descriptor span.
 int64_t storage_elements(const TensorDesc& d) {
   if (d.size() == 0) return 0;
@@ -122,12 +125,16 @@ size_t ProblemBuffers::byte_offset(size_t i, int64_t flat) const {
 
 void ProblemBuffers::poison(std::span<const std::vector<int64_t>> at, Stream& stream) {
   for (size_t i = 0; i < at.size(); ++i) {
-    const DType dtype = problem_.outputs[i].dtype;
+    Tensor& t = output_storage_[i];
+    if (!t.is_defined()) continue;
+    const unsigned char poison = is_float(t.dtype()) ? 0xff : 0x5a;
+    if (on_device_) {
+      static_cast<DeviceStream&>(stream).fill(outputs_[i], poison, t.size_bytes());
+      continue;
+    }
     for (int64_t flat : at[i])
-      std::memset(output_storage_[i].as<char>() + byte_offset(i, flat), is_float(dtype) ? 0xff : 0x5a,
-                  dtype_size(dtype));
+      std::memset(t.as<char>() + byte_offset(i, flat), poison, dtype_size(t.dtype()));
   }
-  send(output_storage_, outputs_, stream);
 }
 
 LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
@@ -146,12 +153,22 @@ LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
   return {inputs_.data(), outputs_.data(), workspace_.data(), &stream};
 }
 
-void ProblemBuffers::fetch_outputs(Stream& stream) {
+void ProblemBuffers::fetch_outputs(std::span<const std::vector<int64_t>> at, Stream& stream) {
   if (on_device_)
-    for (size_t i = 0; i < output_storage_.size(); ++i)
-      if (output_storage_[i].is_defined())
-        static_cast<DeviceStream&>(stream).download(output_storage_[i].data(), outputs_[i],
-                                                    output_storage_[i].size_bytes());
+    for (size_t i = 0; i < output_storage_.size(); ++i) {
+      Tensor& t = output_storage_[i];
+      if (!t.is_defined()) continue;
+      auto& device = static_cast<DeviceStream&>(stream);
+      if (t.size_bytes() <= kWholeBytes) {
+        device.download(t.data(), outputs_[i], t.size_bytes());
+        continue;
+      }
+      for (int64_t flat : at[i]) {
+        const size_t offset = byte_offset(i, flat);
+        device.download(t.as<char>() + offset, static_cast<char*>(outputs_[i]) + offset,
+                        dtype_size(t.dtype()));
+      }
+    }
   stream.synchronize();
 }
 

@@ -20,11 +20,11 @@ class ProblemBuffers {
 
   void fill(std::span<const Datum> inputs, Stream& stream);
   /// NaN into elements `at[i]` (flat, row-major) of float output i, a pattern into others: what a kernel
-  /// forgets to write there cannot pass.
+  /// forgets to write there cannot pass. On a device into all elements.
   void poison(std::span<const std::vector<int64_t>> at, Stream& stream);
   LaunchArgs args(Kernel& kernel, Stream& stream);
-  /// Brings outputs back from the device; call before output_elements.
-  void fetch_outputs(Stream& stream);
+  /// Brings the elements `at` (flat, row-major, by output) back from the device; call before output_elements.
+  void fetch_outputs(std::span<const std::vector<int64_t>> at, Stream& stream);
   /// Elements `at` (flat, row-major) of output i.
   Tensor output_elements(size_t i, std::span<const int64_t> at) const;
   size_t size_bytes() const;

@@ -237,7 +237,8 @@ std::unique_ptr<Race::Proof> Race::check_all(std::vector<Candidate>& candidates,
       if (options_.tune && c.runs() && !is_reference(*c.tactic)) proof->holds(c);
     return proof;
   } catch (const Error& e) {
-    if (e.kind() == ErrorKind::kDevice) throw;  // nothing runs there any more
+    // Nothing runs on a lost device; with too little memory the reference alone would be slow without a word.
+    if (e.kind() == ErrorKind::kDevice || e.kind() == ErrorKind::kOutOfMemory) throw;
     // The reference does not take the tuned shapes or made-up inputs: nothing can be proven, so nothing but
     // it may run.
     for (Candidate& c : candidates)
@@ -253,7 +254,7 @@ bool Race::is_proven(Candidate& c, Proof* proof) const {
   try {
     return proof->holds(c) && proof->holds_on_extremes(c);
   } catch (const Error& e) {
-    if (e.kind() == ErrorKind::kDevice) throw;
+    if (e.kind() == ErrorKind::kDevice || e.kind() == ErrorKind::kOutOfMemory) throw;
     c.record.refusal = "could not be checked: " + e.message();
     c.is_out = true;
   }

@@ -48,6 +48,8 @@ void Race::make_kernels(std::vector<Candidate>& candidates, const Problem& probl
       c.packed = c.tactic->pack(problem, c.config);
       c.kernel = c.tactic->make_kernel(problem, c.config, c.packed);
     } catch (const Error& e) {
+      // Not the candidate's fault: an engine with whatever still fitted would be slow without a word.
+      if (!device_ && e.kind() == ErrorKind::kOutOfMemory) throw;
       c.record.refusal = e.message();
     }
   };

@@ -149,7 +149,7 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
   stream.begin_run();
   buffers.poison(positions_, stream);
   kernel.launch(buffers.args(kernel, stream));
-  buffers.fetch_outputs(stream);
+  buffers.fetch_outputs(positions_, stream);
   stream.end_run();
   CheckResult result;
   if (as_device(backend)) {

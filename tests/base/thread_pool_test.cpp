@@ -2,6 +2,7 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,6 +35,41 @@ TEST(ThreadPool, RunsEveryPartOnce) {
 TEST(ThreadPool, ClampsThreads) {
   EXPECT_EQ(ThreadPool(0).threads(), 1);
   EXPECT_EQ(ThreadPool(100000).threads(), allowed_cpus());
+}
+
+/// Bytes of address space in use.
+size_t address_space() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(ThreadPool, WorksWithTheThreadsThatTheSystemGives) {
+  if (allowed_cpus() < 2) GTEST_SKIP() << "one CPU: the pool starts no thread";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take all address space";
+#endif
+  const pid_t child = fork();
+  if (child == 0) {
+    struct rlimit limit {
+      address_space() + (size_t{1} << 20), RLIM_INFINITY
+    };  // less than a stack
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    std::vector<std::thread> takers;  // of the stacks that earlier threads left behind
+    takers.reserve(100);
+    try {
+      while (takers.size() < 100) takers.emplace_back([] { pause(); });
+      _exit(3);
+    } catch (const std::system_error&) {
+    }
+    ThreadPool pool(2);
+    int done = 0;
+    pool(5, [&](int, int) { ++done; });
+    _exit(pool.threads() == 1 && done == 5 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(ThreadPool, WritesOfAllPartsAreVisibleAfterRun) {

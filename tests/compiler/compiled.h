@@ -9,10 +9,12 @@
 
 #include "compiler/compile.h"
 #include "compiler/verify_engine.h"
+#include "engine/engine_file.h"
 #include "ir/text.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "runtime/execution_state.h"
+#include "tests/fuzz/seed_corpus.h"
 
 namespace wootz::compile_tests {
 
@@ -27,7 +29,9 @@ inline std::shared_ptr<EngineData> compile_text(const std::string& text, Compile
   model.graph = read_model(text);
   options.tune = false;
   options.allow_vendor_libraries = false;
-  return compile(std::move(model), options);
+  auto engine = compile(std::move(model), options);
+  if (const std::string path = seed_path("engine", text); !path.empty()) save_engine(*engine, path);
+  return engine;
 }
 
 /// Float32 values that differ from element to element, between -1 and 1.

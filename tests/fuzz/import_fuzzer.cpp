@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer target: any bytes give a model or an Error. Build with clang and -DWOOTZ_FUZZ=ON; a corpus of
-// small models helps: `bin/import_fuzzer CORPUS -max_len=65536`.
+// libFuzzer target: any bytes give a model or an Error (docs/fuzzing.md).
 #include "base/error.h"
 #include "import/onnx/import.h"
 

@@ -8,6 +8,7 @@
 #include "ops/canonicalize.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "tests/fuzz/seed_corpus.h"
 #include "tests/import/onnx_writer.h"
 
 namespace wootz::test_ops {
@@ -65,7 +66,11 @@ inline ImportedModel import(const onnx_writer::Bytes& bytes) {
   register_all();
   return import_onnx_bytes(std::as_bytes(std::span(bytes)));
 }
-inline ImportedModel import(const onnx_writer::ModelSpec& spec) { return import(onnx_writer::model(spec)); }
+inline ImportedModel import(const onnx_writer::ModelSpec& spec) {
+  const onnx_writer::Bytes bytes = onnx_writer::model(spec);
+  keep_seed("import", bytes);
+  return import(bytes);
+}
 
 /// The message of the error that importing gives; empty when there is none.
 inline std::string error_of(const onnx_writer::Bytes& bytes) {
@@ -76,6 +81,10 @@ inline std::string error_of(const onnx_writer::Bytes& bytes) {
   }
   return "";
 }
-inline std::string error_of(const onnx_writer::ModelSpec& spec) { return error_of(onnx_writer::model(spec)); }
+inline std::string error_of(const onnx_writer::ModelSpec& spec) {
+  const onnx_writer::Bytes bytes = onnx_writer::model(spec);
+  keep_seed("import", bytes);
+  return error_of(bytes);
+}
 
 }  // namespace wootz::test_ops

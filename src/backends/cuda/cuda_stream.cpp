@@ -65,6 +65,10 @@ void CudaStream::download(void* host, const void* device, size_t bytes) {
   if (bytes > 0) WOOTZ_CUDA(cuMemcpyDtoHAsync_v2, host, number(device), bytes, active_);
 }
 
+void CudaStream::fill(void* device, unsigned char value, size_t bytes) {
+  if (bytes > 0) WOOTZ_CUDA(cuMemsetD8Async, number(device), value, bytes, active_);
+}
+
 void CudaStream::begin_record() {
   if (!capture_) WOOTZ_CUDA(cuStreamCreate, &capture_, cuda::kNonBlockingStream);
   WOOTZ_CUDA(cuStreamBeginCapture_v2, capture_, cuda::CaptureMode::kThreadLocal);

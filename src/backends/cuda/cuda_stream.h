@@ -21,6 +21,7 @@ class CudaStream final : public DeviceStream {
   void synchronize() override;
   void upload(void* device, const void* host, size_t bytes) override;
   void download(void* host, const void* device, size_t bytes) override;
+  void fill(void* device, unsigned char value, size_t bytes) override;
   void begin_record() override;
   std::unique_ptr<Recording> end_record() override;
   void mark(size_t slot) override;

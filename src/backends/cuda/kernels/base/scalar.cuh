@@ -118,7 +118,11 @@ constexpr float kLog2E = 1.4426950408889634f;
 WZ_FN float exp(float a) { return exp2_approx(a * kLog2E); }
 WZ_FN float log(float a) { return log2_approx(a) * 0.69314718055994531f; }
 WZ_FN float reciprocal(float a) { return rcp_approx(a); }
-WZ_FN float div(float a, float b) { return __fdividef(a, b); }
+/// __fdividef is wrong for divisors above 2^126, which bfloat16 reaches.
+WZ_FN float div(float a, float b) {
+  const float scale = ::fabsf(b) > 0x1p126f ? 0.25f : 1.0f;
+  return __fdividef(a * scale, b * scale);
+}
 WZ_FN float sigmoid(float a) { return rcp_approx(1.0f + exp2_approx(-kLog2E * a)); }
 WZ_FN float silu(float a, float alpha) { return a * sigmoid(alpha * a); }
 WZ_FN float tanh(float a) {

@@ -18,30 +18,28 @@ void write_align(ElementKernel& kernel, const MainView& view) {
   const bool max = a.get<std::string>("mode", "avg") == "max";
   const int64_t ratio = a.get<int64_t>("sampling_ratio", 0);
   const std::string scale = number(static_cast<double>(a.get<float>("spatial_scale", 1.0f))),
-                    shift = half ? "0.5f" : "0.0f";
+                    shift = half ? "0.5" : "0.0";
   const std::string in = kernel.input(view.input_index(0)), boxes = kernel.input(view.input_index(1)),
                     images = kernel.input(view.input_index(2));
   KernelWriter& w = kernel.text();
   const auto edge = [&](int64_t k) {
-    return "static_cast<float>(wz::load(" + boxes + "[" + times("c0", box[0]) + " + " +
+    return "static_cast<double>(wz::load(" + boxes + "[" + times("c0", box[0]) + " + " +
            std::to_string(k * box[1]) + "])) * " + scale + " - " + shift;
   };
-  w << "const float left = " << edge(0) << ", top = " << edge(1) << ";\nfloat width = " << edge(2)
+  w << "const double left = " << edge(0) << ", top = " << edge(1) << ";\ndouble width = " << edge(2)
     << " - left, height = " << edge(3) << " - top;\n";
-  if (!half) w << "width = width > 1 ? width : 1.0f;\nheight = height > 1 ? height : 1.0f;\n";
-  w << "const float bin_w = width / " << number(static_cast<double>(view.output(0)->dims[3]))
+  if (!half) w << "width = width > 1 ? width : 1.0;\nheight = height > 1 ? height : 1.0;\n";
+  w << "const double bin_w = width / " << number(static_cast<double>(view.output(0)->dims[3]))
     << ", bin_h = height / " << number(static_cast<double>(view.output(0)->dims[2])) << ";\n";
   const auto points = [&](const char* bin) {
-    return ratio > 0 ? std::to_string(ratio) : "static_cast<int>(::ceilf(" + std::string(bin) + "))";
+    return ratio > 0 ? std::to_string(ratio) : "static_cast<int>(::ceil(" + std::string(bin) + "))";
   };
   w << "const int nx = " << points("bin_w") << ", ny = " << points("bin_h") << ";\nconst auto* plane = " << in
     << " + (static_cast<I>(wz::load(" << images << "[" << times("c0", view.strides(2)[0]) << "])) * I("
     << from[0] << ") + " << times("c1", from[1]) << ");\nfloat sum = 0;\nbool any = false;\n(void)any;\n"
     << "for (int j = 0; j < ny; ++j)\nfor (int i = 0; i < nx; ++i) {\n"
-    << "const wz::RoiCorners corners(top + (static_cast<float>(c2) + (static_cast<float>(j) + 0.5f) / "
-       "static_cast<float>(ny)) * bin_h, "
-    << "left + (static_cast<float>(c3) + (static_cast<float>(i) + 0.5f) / static_cast<float>(nx)) * bin_w, "
-    << x[2] << ", " << x[3]
+    << "const wz::RoiCorners corners(top + (c2 + (j + 0.5) / ny) * bin_h, "
+    << "left + (c3 + (i + 0.5) / nx) * bin_w, " << x[2] << ", " << x[3]
     << ");\nfor (int k = 0; k < corners.count; ++k) {\nconst float v = corners.weight[k] * "
        "static_cast<float>(wz::load(plane[corners.row[k] * I("
     << from[2] << ") + corners.column[k] * I(" << from[3] << ")]));\n"

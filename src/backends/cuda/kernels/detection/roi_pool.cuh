@@ -7,8 +7,9 @@ struct RoiCorners {
   int row[4], column[4];
   float weight[4];
 
-  WZ_FN RoiCorners(float y, float x, int height, int width) {
-    if (!(y >= -1 && y <= static_cast<float>(height) && x >= -1 && x <= static_cast<float>(width))) return;
+  /// In double, since whether a point lies outside must not hang on a rounding.
+  WZ_FN RoiCorners(double y, double x, int height, int width) {
+    if (!(y >= -1 && y <= height && x >= -1 && x <= width)) return;
     count = 4;
     int y0, y1, x0, x1;
     const float fy = neighbours(y, height, y0, y1), fx = neighbours(x, width, x0, x1);
@@ -18,11 +19,11 @@ struct RoiCorners {
   }
 
  private:
-  static WZ_FN float neighbours(float v, int size, int& low, int& high) {
+  static WZ_FN float neighbours(double v, int size, int& low, int& high) {
     v = v > 0 ? v : 0;
     low = static_cast<int>(v) < size - 1 ? static_cast<int>(v) : size - 1;
     high = low + 1 < size - 1 ? low + 1 : size - 1;
-    return low == high ? 0.0f : v - static_cast<float>(low);
+    return low == high ? 0.0f : static_cast<float>(v - low);
   }
 };
 

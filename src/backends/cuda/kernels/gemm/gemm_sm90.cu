@@ -325,7 +325,8 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
 extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1) __cluster_dims__(CLUSTER, 1, 1)
     gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
          const __grid_constant__ TensorMap map_c, const __grid_constant__ TensorMap map_residual,
-         const __grid_constant__ Problem p, const __grid_constant__ Tail tail) {
+         const __grid_constant__ Problem p, TAIL_PARAMETERS) {
+  const Tail tail = TAIL;
   extern __shared__ __align__(1024) unsigned char memory[];
   const u32 base = (u32)__cvta_generic_to_shared(memory);
   Shared shared;

@@ -76,7 +76,8 @@ __device__ void produce(const Block& b, const TensorMap& map_x, const TensorMap&
 
 extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1, 1)
     splitk(const __grid_constant__ TensorMap map_x, const __grid_constant__ TensorMap map_w,
-           const __grid_constant__ Problem p, const __grid_constant__ Tail tail) {
+           const __grid_constant__ Problem p, TAIL_PARAMETERS) {
+  const Tail tail = TAIL;
   extern __shared__ __align__(1024) unsigned char memory[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int rank = blockIdx.x % SPLITS;
