@@ -55,13 +55,17 @@ class Plan {
     PassContext context(backend_->traits(threads_), passes);
     run_pipeline(*graph_, context);
     const Bindings bindings = bind_shapes(*graph_, dims);
-    std::vector<StepSharing> sharing(graph_->node_count());
-    const ShapePlan plan = plan_strides(*graph_, bindings, sharing);
+    const ServesStep serves = [&](const Node& node, std::span<const TensorDesc> in,
+                                  std::span<const TensorDesc> out) {
+      return has_kernel({&node, {in.begin(), in.end()}, {out.begin(), out.end()}, threads_});
+    };
+    const ShapePlan plan = plan_strides(*graph_, bindings, choose_sharing(*graph_, bindings, serves));
     report.steps = graph_->node_count();
     size_t i = 0;
     for (const auto& node : graph_->nodes()) {
-      const bool interpreted = plan.interpreted[i++];
-      if (folds(*node)) continue;
+      const bool interpreted = plan.interpreted[i], idle = runs_nothing(plan.sharing[i]);
+      ++i;
+      if (folds(*node) || idle) continue;
       if (interpreted)
         add(report, *node, "sizes or kinds that only the run can tell");
       else if (!has_kernel(problem_of(*node, plan, threads_)))

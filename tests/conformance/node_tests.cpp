@@ -67,7 +67,7 @@ std::shared_ptr<EngineData> compile_case(Case& c, const std::vector<Datum>& inpu
   options.marks = c.policy.marks;
   options.tune = o.tune;
   options.verify = false;  // the case itself says what to expect
-  options.threads = 2;
+  options.threads = 1;
   options.allow_vendor_libraries = false;
   if (o.mode == "plain") options.max_patches = 0;
   for (size_t i = 0; i < inputs.size() && i < model.graph->inputs().size(); ++i)

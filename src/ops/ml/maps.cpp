@@ -47,6 +47,7 @@ Tensor labels_of(const Attributes& a, const char* strings, const char* ints) {
 Tensor zip_keys(const Attributes& a) { return labels_of(a, "classlabels_strings", "classlabels_int64s"); }
 
 void infer_zip_map(InferContext& c) {
+  c.check(c.dtype(0) == DType::kFloat32, "expected float32, found " + std::string(dtype_name(c.dtype(0))));
   c.set_output(
       0, Type::sequence(Type::map(zip_keys(c.attributes()).dtype(), Type::tensor(DType::kFloat32, {}))));
 }
@@ -54,6 +55,7 @@ void infer_zip_map(InferContext& c) {
 void evaluate_zip_map(EvalContext& c) {
   const Tensor keys = zip_keys(c.attributes());
   const Tensor& x = c.input(0);
+  c.check(x.dtype() == DType::kFloat32, "expected float32, found " + std::string(dtype_name(x.dtype())));
   c.check((x.rank() == 1 || x.rank() == 2) && x.dims().back() == keys.size(),
           "expected " + std::to_string(keys.size()) + " columns, one for each label");
   const int64_t rows = x.rank() == 2 ? x.dims()[0] : 1;
@@ -76,7 +78,9 @@ void infer_dict_vectorizer(InferContext& c) {
 void evaluate_dict_vectorizer(EvalContext& c) {
   const Datum& map = map_input(c);
   const Tensor words = vocabulary_of(c.attributes());
-  c.check(words.dtype() == map.tensor.dtype(), "expected a vocabulary of the map's keys' type");
+  c.check(words.dtype() == map.tensor.dtype() &&
+              (words.dtype() == DType::kString || words.dtype() == DType::kInt64),
+          "expected a vocabulary of the map's keys' type");
   const DType dtype = map.elements.empty() ? map.element_dtype : map.elements[0].tensor.dtype();
   Tensor& y = c.output(0, dtype == DType::kUndefined ? DType::kFloat32 : dtype, {words.size()});
   visit_storage(y.dtype(), [&](auto kind) {

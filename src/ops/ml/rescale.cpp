@@ -3,6 +3,7 @@
 //   Binarizer  y = x > threshold ? 1 : 0          Scaler     y = (x - offset) * scale, one of each a feature
 //   Imputer    y = x == replaced ? imputed : x    Normalizer y = x / max|x|, x / sum|x| or x / sqrt(sum x^2)
 #include "ops/doubles.h"
+#include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/ml/scores.h"
@@ -63,15 +64,10 @@ void evaluate_imputer(EvalContext& c) {
     const Ints imputed = c.attributes().require<Ints>("imputed_value_int64s");
     const auto value = per_feature(c, imputed, features, "imputed_value_int64s");
     const int64_t replaced = c.attributes().get<int64_t>("replaced_value_int64", 0);
-    const std::vector<int64_t> from = x.to_int64s();
-    for (int64_t i = 0; i < x.size(); ++i) {
-      const int64_t v =
-          from[static_cast<size_t>(i)] == replaced ? value(i % features) : from[static_cast<size_t>(i)];
-      if (x.dtype() == DType::kInt64)
-        y.as<int64_t>()[i] = v;
-      else
-        y.as<int32_t>()[i] = static_cast<int32_t>(v);
-    }
+    std::vector<int64_t> values = x.to_int64s();
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i] == replaced) values[i] = value(static_cast<int64_t>(i) % features);
+    store_integers(y, 0, values);
     return;
   }
   const Floats imputed = c.attributes().require<Floats>("imputed_value_floats");
