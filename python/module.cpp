@@ -114,8 +114,6 @@ NB_MODULE(_wootz, m) {
         return Engine::load(nb::cast<std::string>(nb::str(path)), device);
       },
       "path"_a, "device"_a = "");
-      "load", [](const nb::object& path) { return Engine::load(nb::cast<std::string>(nb::str(path))); },
-      "path"_a);
   define_ops(m);
   m.def("build", &build_model, "model"_a, "options"_a);
   m.def(

@@ -114,7 +114,8 @@ class Session {
       const auto engine = compile(std::move(model), options);
       stage = "run";
       if (is_random(*made.graph)) return "";
-      verify_engine(engine, Baseline(judge), made.inputs, "random graph");
+      const Baseline baseline(judge);
+      verify_engine(engine, baseline, {"random graph", made.inputs, baseline.run(made.inputs)});
       return "";
     } catch (const std::exception& error) {
       return stage + ": " + error.what();
