@@ -50,7 +50,7 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
   host_workspace_.resize(host_workspace);
   workspace_offset_ = round_up(plan_.arena_bytes);
   arena_bytes_ = workspace_offset_ + round_up(workspace);
-  if (device_) plan_device_steps();
+  if (device_) plan_device_steps(threads);
 }
 
 void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& record,

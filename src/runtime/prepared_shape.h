@@ -79,7 +79,7 @@ class PreparedShape {
 
   // On a device backend (prepared_shape_device.cpp).
   struct DeviceState;
-  void plan_device_steps();
+  void plan_device_steps(int threads);
   void run_on_device(const RunBuffers& buffers, Stream& stream, std::span<double> times_us);
   void choose_addresses(const RunBuffers& buffers);
   void resolve_device(const RunBuffers& buffers);

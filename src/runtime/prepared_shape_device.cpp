@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/thread_pool.h"
 #include "ops/strided_copy.h"
 #include "runtime/prepared_shape.h"
 
@@ -15,7 +16,21 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kPiece = size_t{4} << 20;  // bytes copied into pinned memory while the piece before travels
 constexpr size_t kMostVariants = 8;
+constexpr int kCopyThreads = 8;  // one core does not fill the bus
 enum Mark : size_t { kStart, kUploaded, kComputed, kDone, kFirstStep };
+
+void copy_bytes(ThreadPool& pool, char* to, const char* from, size_t bytes) {
+  constexpr size_t kWorthIt = size_t{1} << 20;
+  if (bytes < kWorthIt) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  pool([&](int part, int parts) {
+    const size_t first = bytes * static_cast<size_t>(part) / static_cast<size_t>(parts);
+    const size_t last = bytes * (static_cast<size_t>(part) + 1) / static_cast<size_t>(parts);
+    std::memcpy(to + first, from + first, last - first);
+  });
+}
 
 }  // namespace
 
@@ -31,6 +46,7 @@ struct PreparedShape::DeviceState {
   std::vector<char*> inputs, outputs;                 // on the device
   std::vector<char> input_is_there, output_is_there;  // the caller's memory is the device's
   bool has_host_steps = false, can_record = true;
+  std::shared_ptr<ThreadPool> pool;              // for copies into and out of pinned memory
   std::vector<Datum> host_inputs, host_outputs;  // what host steps see
   std::vector<Variant> variants;
   Variant* current = nullptr;
@@ -45,7 +61,7 @@ struct PreparedShape::DeviceState {
 
 PreparedShape::~PreparedShape() = default;
 
-void PreparedShape::plan_device_steps() {
+void PreparedShape::plan_device_steps(int threads) {
   std::vector<char> on_host;
   for (const RunStep& s : steps_) on_host.push_back(s.interpreted || (s.kernel && !s.on_device));
   device_plan_ = plan_device(*engine_.graph, plan_, on_host);
@@ -54,6 +70,7 @@ void PreparedShape::plan_device_steps() {
   DeviceState& d = *device_state_;
   const auto any = [](const std::vector<char>& v) { return std::find(v.begin(), v.end(), 1) != v.end(); };
   d.has_host_steps = any(on_host) || any(device_plan_.input_to_host);
+  d.pool = ThreadPool::shared(std::min(threads, kCopyThreads));
   d.inputs.resize(engine_.graph->inputs().size());
   d.outputs.resize(engine_.graph->outputs().size());
   d.input_is_there.resize(d.inputs.size());
@@ -118,7 +135,7 @@ void PreparedShape::upload_inputs(const RunBuffers& buffers, DeviceStream& strea
     const size_t bytes = given.tensor.size_bytes();
     for (size_t at = 0; at < bytes; at += kPiece) {
       const size_t piece = std::min(kPiece, bytes - at);
-      std::memcpy(pinned + at, given.tensor.as<char>() + at, piece);
+      copy_bytes(*d.pool, pinned + at, given.tensor.as<char>() + at, piece);
       stream.upload(d.inputs[i] + at, pinned + at, piece);
     }
   }
@@ -314,7 +331,7 @@ void PreparedShape::finish_on_device(const RunBuffers& host, const RunBuffers& b
       copy_strided(p.desc.dtype, p.desc.dims, address_of(v, host), p.desc.strides, staged.data(),
                    contiguous_strides(p.desc.dims));
     if (!d.output_is_there[i])
-      std::memcpy(out.tensor.data(), staged.data(), staged.size_bytes());
+      copy_bytes(*d.pool, out.tensor.as<char>(), staged.as<char>(), staged.size_bytes());
     else if (device_plan_.output_from_host[i])
       stream.upload(d.outputs[i], staged.data(), staged.size_bytes()), stream.synchronize();
   }

@@ -174,7 +174,8 @@ inline void launch(void (*kernel)(void**), void** arguments, u64 grid, u32 threa
 #define gridDim emulation::grid_size
 inline void __syncthreads() { emulation::block_barrier(); }
 inline void __syncwarp() { emulation::value_of_lane(0, 0); }
-inline float __fdividef(float a, float b) { return a / b; }
+/// As the device has it: 0 for divisors above 2^126.
+inline float __fdividef(float a, float b) { return std::fabs(b) > 0x1p126f ? a * 0.0f : a / b; }
 
 namespace wz {
 

@@ -155,21 +155,3 @@ inline float __frcp_rn(float x) { return 1.0f / x; }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
-
-template <int... I>
-struct FakeIndices {};
-template <class... A, int... I>
-void fake_call(void (*f)(A...), void** p, FakeIndices<I...>) {
-  f(*static_cast<A*>(p[I])...);
-}
-template <class... A>
-void fake_call(void (*f)(A...), void** p) {
-  fake_call(f, p, FakeIndices<__integer_pack(sizeof...(A))...>());
-}
-/// The number of parameters of a kernel, then their sizes.
-template <class F>
-struct FakeSizes;
-template <class... A>
-struct FakeSizes<void(A...)> {
-  static constexpr unsigned long value[] = {sizeof...(A), sizeof(A)...};
-};

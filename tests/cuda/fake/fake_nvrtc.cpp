@@ -33,8 +33,9 @@ std::string without_dynamic_shared(const std::string& text) {
 }
 
 /// A caller for each kernel, that takes its parameters as the driver does.
-std::string callers(const std::string& text) {
-  static const std::regex kernel(R"(__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\()");
+std::string callers(const std::string& text, bool runs_itself) {
+  static const std::regex kernel(
+      R"((?:__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?|WZ_KERNEL\([^)]*\)\s*)(\w+)\s*\()");
   std::string result;
   const std::string exported = "extern \"C\" __attribute__((visibility(\"default\"))) ";
   for (std::sregex_iterator i(text.begin(), text.end(), kernel), end; i != end; ++i) {
@@ -42,6 +43,10 @@ std::string callers(const std::string& text) {
     result += exported + "void fake_call_" + name + "(void** p) { fake_call(&" + name + ", p); }\n" +
               exported + "const unsigned long* fake_sizes_" + name + "() { return FakeSizes<decltype(" +
               name + ")>::value; }\n";
+    if (runs_itself)
+      result += exported + "void fake_run_" + name +
+                "(void** p, unsigned grid, unsigned threads) { emulation::launch(&fake_call_" + name +
+                ", p, grid, threads); }\n";
   }
   return result;
 }
@@ -73,13 +78,29 @@ __attribute__((visibility("default"))) int nvrtcCompileProgram(Program* program,
   char folder_name[] = "/tmp/fake_nvrtc_XXXXXX";
   if (!mkdtemp(folder_name)) return 6;
   const fs::path folder = folder_name;
+  // Kernels over base/device.cuh (included, or pasted) get its names from tests/cuda/emulation.h, which runs
+  // their threads itself.
+  const std::string emulation = "#include \"" FAKE_TESTS "/cuda/emulation.h\"\n";
+  static const std::string device = read_file(FAKE_TESTS "/../src/backends/cuda/kernels/base/device.cuh");
+  const size_t pasted = program->text.find(device);
+  bool runs_itself = pasted != std::string::npos;
+  if (runs_itself) program->text.replace(pasted, device.size(), emulation);
   for (const auto& [name, text] : program->headers) {
     fs::create_directories((folder / name).parent_path());
-    std::ofstream(folder / name) << without_dynamic_shared(text);
+    std::ofstream header(folder / name);
+    if (name == "base/device.cuh")
+      header << emulation, runs_itself = true;
+    else
+      header << without_dynamic_shared(text);
   }
-  std::ofstream(folder / "kernel.cpp") << "#include \"" FAKE_EMULATION_HEADER "\"\n#line 1\n"
-                                       << without_dynamic_shared(program->text) << "\n"
-                                       << callers(program->text);
+  std::ofstream(folder / "kernel.cpp")
+      << (runs_itself
+              ? "#define __global__\n#define __grid_constant__\n#define __launch_bounds__(...)\n"
+                "#define __align__(n) alignas(n)\n#include <algorithm>\nusing std::max;\nusing std::min;\n"
+              : "#include \"" FAKE_TESTS "/cuda/fake/emulation.h\"\n")
+      << "#line 1\n"
+      << without_dynamic_shared(program->text) << "\n#include \"" FAKE_TESTS "/cuda/fake/calls.h\"\n"
+      << callers(program->text, runs_itself);
   const std::string f = folder.string();
   const std::string command = "g++ -std=c++17 -O1 -w -shared -fPIC -fno-gnu-unique -fvisibility=hidden -I" +
                               f + " " + f + "/kernel.cpp -o " + f + "/kernel.so > " + f + "/log 2>&1";
