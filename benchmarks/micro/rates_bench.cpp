@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -39,7 +38,7 @@ float sum(const float* p, size_t n) {
 }
 
 /// 12 independent chains of 512-bit multiply-adds.
-float multiply_adds(int64_t rounds) {
+__attribute__((target("avx512f"))) float multiply_adds(int64_t rounds) {
   __m512 s[12];
   for (int k = 0; k < 12; ++k) s[k] = _mm512_set1_ps(float(k));
   const __m512 x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(1e-3f);
