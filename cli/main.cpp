@@ -90,6 +90,8 @@ const Command kCommands[] = {
     {"compare", "compare the results of two engines, models or runtimes, tensor by tensor",
      wootz::cli::run_compare},
     {"diff", "show how two engines differ: tactics, times, memory, remarks", wootz::cli::run_diff},
+    {"check", "list every problem of a model and every operator without a kernel, without building it",
+     wootz::cli::run_check},
     {"tune", "race an engine's kernels again on this machine", wootz::cli::run_tune},
 };
 

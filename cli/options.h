@@ -57,5 +57,6 @@ int run_verify(const Options& options);
 int run_compare(const Options& options);
 int run_diff(const Options& options);
 int run_tune(const Options& options);
+int run_check(const Options& options);
 
 }  // namespace wootz::cli

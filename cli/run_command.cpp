@@ -180,6 +180,12 @@ int run_inspect(const Options& o) {
   };
   print("input", engine.inputs());
   print("output", engine.outputs());
+  const auto& memory = j["memory"];
+  std::printf("  activations: %.2f MB at the tuned shapes (no plan can be below %.2f)",
+              memory["activations_bytes"].get<double>() / 1e6,
+              memory["live_bound_bytes"].get<double>() / 1e6);
+  const auto formula = memory["activations_formula"].get<std::string>();
+  std::printf("%s\n", formula.empty() ? "" : (", bytes near them: " + formula).c_str());
   for (const auto& [key, value] : j["facts"].items())
     std::printf("  %s: %s\n", key.c_str(), value.get<std::string>().c_str());
   return 0;

@@ -11,6 +11,7 @@
 #include <wootz/wootz.h>
 
 #include "python/arrays.h"
+#include "python/ops.h"
 #include "python/options.h"
 
 namespace nb = nanobind;
@@ -113,6 +114,7 @@ NB_MODULE(_wootz, m) {
         return Engine::load(nb::cast<std::string>(nb::str(path)), device);
       },
       "path"_a, "device"_a = "");
+  define_ops(m);
   m.def("build", &build_model, "model"_a, "options"_a);
   m.def(
       "run_reference",

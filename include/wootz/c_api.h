@@ -88,6 +88,49 @@ WOOTZ_C_API void wootz_context_free(wootz_context* context);
 WOOTZ_C_API wootz_status wootz_run(wootz_context* context, const wootz_tensor* inputs, size_t input_count,
                                    wootz_tensor* outputs, size_t output_count);
 
+/* --- Operators of the caller's own (the C++ header op.h says what they are) --- */
+
+/* One call of an operator: its operands and attributes. Lives as long as the call. */
+typedef struct wootz_op_call wootz_op_call;
+
+WOOTZ_C_API size_t wootz_op_input_count(const wootz_op_call* call);
+/* dtype 0 where the node leaves the input out. In a shape function: dtype and rank (-1: unknown), no data. */
+WOOTZ_C_API wootz_status wootz_op_input(const wootz_op_call* call, size_t index, wootz_tensor* input);
+/* In a shape function: the dimension as text, a number or an expression such as "2*n + 1"; null beyond the rank. */
+WOOTZ_C_API const char* wootz_op_input_dim(const wootz_op_call* call, size_t index, int32_t axis);
+/* In a shape function: the type of an output; dims as text, "?" where only the run can tell. rank -1: unknown. */
+WOOTZ_C_API wootz_status wootz_op_set_output(wootz_op_call* call, size_t index, int32_t dtype, int32_t rank,
+                                             const char* const* dims);
+/* In a reference: dtype, rank and dims are read, data receives the memory to fill. In a kernel: all are set. */
+WOOTZ_C_API wootz_status wootz_op_output(wootz_op_call* call, size_t index, wootz_tensor* output);
+/* Attributes; the fallback where the node does not state one. */
+WOOTZ_C_API int64_t wootz_op_int(const wootz_op_call* call, const char* name, int64_t fallback);
+WOOTZ_C_API float wootz_op_float(const wootz_op_call* call, const char* name, float fallback);
+WOOTZ_C_API const char* wootz_op_string(const wootz_op_call* call, const char* name, const char* fallback);
+/* The number of elements; *values is theirs, null where the node does not state the attribute. */
+WOOTZ_C_API size_t wootz_op_ints(const wootz_op_call* call, const char* name, const int64_t** values);
+WOOTZ_C_API size_t wootz_op_floats(const wootz_op_call* call, const char* name, const float** values);
+/* What a callback says before it returns something other than WOOTZ_OK. */
+WOOTZ_C_API void wootz_op_fail(wootz_op_call* call, const char* message);
+
+typedef wootz_status (*wootz_op_function)(wootz_op_call* call, void* user);
+
+typedef struct {
+  const char* domain;
+  const char* name;
+  int32_t min_inputs, max_inputs; /* -1: any number */
+  int32_t outputs;
+  const char* const* attributes; /* names that a node may state */
+  size_t attribute_count;
+  wootz_op_function infer;    /* the shape function */
+  wootz_op_function evaluate; /* the reference */
+  wootz_op_function kernel;   /* a fast way, or null; checked against the reference */
+  void* user;                 /* handed to the functions */
+} wootz_op;
+
+/* Before any model or engine that uses the operator is read, and from one thread. */
+WOOTZ_C_API wootz_status wootz_add_op(const wootz_op* op);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <wootz/builder.h>
+#include <wootz/check.h>
 #include <wootz/engine.h>
 #include <wootz/error.h>
 #include <wootz/logger.h>
+#include <wootz/op.h>
 #include <wootz/tensor.h>
 #include <wootz/version.h>

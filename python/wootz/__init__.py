@@ -49,7 +49,9 @@ def _verify(engine, samples=None):
     return [row for s in samples for row in compare(s["outputs"], engine.run(s["inputs"]))]
 
 
+from .ops import op  # noqa: E402
+
 Engine.explain = _explain
 Engine.verify = _verify
 
-__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "load", "run_reference"]
+__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "load", "op", "run_reference"]

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/quick_products.h"
+#include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "tuning/sampled_reference.h"
@@ -12,8 +13,9 @@ namespace wootz {
 namespace {
 
 constexpr size_t kSampledElements = 24;
-constexpr double kQuickBound =
-    1e-4;  // relative to the largest sampled magnitude: float32 sums of some thousand products
+// Relative to the largest sampled magnitude: float32 sums of some thousand products, and their rounding to 16
+// bits.
+constexpr double kQuickBound = 1e-4, kShortBound = 1e-2;
 
 void check_sampled(const Node& node, std::span<const Datum* const> inputs, const Tensor& found) {
   const std::vector<int64_t> at = sample_positions(found.dims(), kSampledElements, 29);
@@ -24,9 +26,10 @@ void check_sampled(const Node& node, std::span<const Datum* const> inputs, const
   double scale = 0;
   for (double w : want)
     if (std::isfinite(w)) scale = std::max(scale, std::fabs(w));
+  const double bound = found.dtype() == DType::kFloat32 ? kQuickBound : kShortBound;
   for (size_t i = 0; i < at.size(); ++i) {
-    const double got = found.as<float>()[at[i]];
-    if (!std::isfinite(want[i]) || std::fabs(got - want[i]) <= kQuickBound * scale + 1e-30) continue;
+    const double got = load_double(found, at[i]);
+    if (!std::isfinite(want[i]) || std::fabs(got - want[i]) <= bound * scale + 1e-30) continue;
     throw Error(ErrorKind::kInternal, "baseline of " + node.op + " '" + node.name + "': element " +
                                           std::to_string(at[i]) + ": expected " + std::to_string(want[i]) +
                                           ", found " + std::to_string(got));
@@ -39,8 +42,8 @@ std::vector<Datum> Baseline::run(std::span<const Datum> inputs,
                                  std::function<void(const Value*, const Datum&)> visit) const {
   EvaluateOptions options;
   options.visit = std::move(visit);
-  options.hook = [](const Node& node, std::span<const Datum* const> in, std::vector<Datum>& outputs) {
-    if (!quick_product(node, in, outputs)) return false;
+  options.hook = [this](const Node& node, std::span<const Datum* const> in, std::vector<Datum>& outputs) {
+    if (!quick_product(node, in, outputs, *pool_)) return false;
     if (op_of(node).evaluate_elements) check_sampled(node, in, outputs[0].tensor);
     return true;
   };

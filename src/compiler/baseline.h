@@ -6,15 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "ir/graph.h"
 
 namespace wootz {
 
-/// Runs the untouched graph. Convolutions and matrix products above a size are computed by a plain float32
-/// loop nest and held against their references on sampled elements; everything else is the reference itself.
+/// Runs the untouched graph. Convolutions and matrix products above a size are computed in float32 on all
+/// threads and held against their references on sampled elements; everything else is the reference itself.
 class Baseline {
  public:
-  explicit Baseline(std::shared_ptr<const Graph> imported) : graph_(std::move(imported)) {}
+  Baseline(std::shared_ptr<const Graph> imported, int threads)
+      : graph_(std::move(imported)), pool_(ThreadPool::shared(threads)) {}
 
   /// Throws Error(kInternal) when a quick result leaves its reference. `visit` sees every value that is
   /// computed.
@@ -24,6 +26,7 @@ class Baseline {
 
  private:
   std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<ThreadPool> pool_;
 };
 
 }  // namespace wootz

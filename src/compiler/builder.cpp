@@ -114,7 +114,7 @@ NamedData run_reference(const std::string& onnx_path, const NamedData& inputs,
   ImportedModel model = import_onnx_file(onnx_path, {});
   mark_values(*model.graph, marks);
   const std::vector<Datum> in = ordered(*model.graph, inputs);
-  const Baseline baseline(std::move(model.graph));
+  const Baseline baseline(std::move(model.graph), allowed_cpus());
   const std::vector<Datum> out = baseline.run(in);
   NamedData result;
   for (size_t i = 0; i < out.size(); ++i) result[baseline.graph().outputs()[i]->name] = out[i];

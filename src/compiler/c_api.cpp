@@ -7,6 +7,7 @@
 #include <string>
 
 #include <wootz/wootz.h>
+#include "compiler/c_status.h"
 
 struct wootz_engine {
   wootz::Engine engine;
@@ -21,41 +22,8 @@ struct wootz_context {
 
 namespace {
 
-thread_local std::string last_error;
-
-wootz_status status_of(wootz::ErrorKind kind) {
-  switch (kind) {
-    case wootz::ErrorKind::kInvalidModel: return WOOTZ_INVALID_MODEL;
-    case wootz::ErrorKind::kUnsupported: return WOOTZ_UNSUPPORTED;
-    case wootz::ErrorKind::kInvalidArgument: return WOOTZ_INVALID_ARGUMENT;
-    case wootz::ErrorKind::kInvalidEngine: return WOOTZ_INVALID_ENGINE;
-    case wootz::ErrorKind::kIo: return WOOTZ_IO;
-    case wootz::ErrorKind::kOutOfMemory: return WOOTZ_OUT_OF_MEMORY;
-    case wootz::ErrorKind::kVerification: return WOOTZ_VERIFICATION;
-    case wootz::ErrorKind::kDevice: return WOOTZ_DEVICE;
-    case wootz::ErrorKind::kCancelled: return WOOTZ_CANCELLED;
-    case wootz::ErrorKind::kInternal: break;
-  }
-  return WOOTZ_INTERNAL;
-}
-
-/// Runs f; an exception becomes a status and this thread's last error.
-template <class F>
-wootz_status guarded(F&& f) {
-  try {
-    f();
-    return WOOTZ_OK;
-  } catch (const wootz::Error& e) {
-    last_error = e.what();
-    return status_of(e.kind());
-  } catch (const std::bad_alloc&) {
-    last_error = "out of memory";
-    return WOOTZ_OUT_OF_MEMORY;
-  } catch (const std::exception& e) {
-    last_error = e.what();
-    return WOOTZ_INTERNAL;
-  }
-}
+using wootz::guarded;
+using wootz::last_error;
 
 wootz_engine* make_engine(wootz::Engine engine) {
   auto inputs = engine.inputs(), outputs = engine.outputs();

@@ -66,7 +66,7 @@ class Build {
   void keep_baseline() {
     if (options_.verify)
       baseline_ = std::make_unique<Baseline>(
-          model_.graph->clone(std::make_shared<SymbolTable>(model_.graph->symbols()), nullptr));
+          model_.graph->clone(std::make_shared<SymbolTable>(model_.graph->symbols()), nullptr), threads_);
   }
 
   void choose_shapes() {
@@ -172,13 +172,13 @@ class Build {
     };
     for (const StepSharing& s : choose_sharing(*engine_->graph, bindings, serves))
       engine_->steps.push_back({s, {}, {}, 0, -1, 0});
+    engine_->stacking = plan_of(*engine_, bindings).stacking;
   }
 
   /// Minutes of racing are lost when the engine then does not fit.
   void check_memory() const {
     if (device_ && !device_->can_run()) return;
-    const ShapePlan plan =
-        plan_shapes(*engine_->graph, bind_shapes(*engine_->graph, tuned_dims_), sharing_of(*engine_));
+    const ShapePlan plan = plan_of(*engine_, bind_shapes(*engine_->graph, tuned_dims_));
     size_t bytes = plan.arena_bytes;
     for (const Placement& p : plan.values)
       if (p.kind == Placement::Kind::kInput || p.kind == Placement::Kind::kOutput)
@@ -245,6 +245,7 @@ class Build {
       report("verify", "", 0.85);
       const auto start = Clock::now();
       for (const VerifySample& s : samples_) verify_sample(s);
+      engine_->facts["verify_regions_seconds"] = std::to_string(race_check_ms_ / 1e3);
       engine_->facts["verify_seconds"] =
           std::to_string(baseline_seconds_ + seconds_since(start) + race_check_ms_ / 1e3);
     }

@@ -3,125 +3,249 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <functional>
 
+#include "ir/element.h"
+#include "ops/linear/gemm.h"
+#include "ops/linear/matmul.h"
 #include "ops/nn/conv.h"
 
 namespace wootz {
 namespace {
 
-constexpr double kWorthIt = 4e6;  // multiply-adds below which the reference is quick enough
+constexpr double kWorthIt = 2e5;  // multiply-adds below which the reference is quick enough
+constexpr int64_t kColumns = 32, kRows = 8, kRowsOfAPart = 256;
 
-/// c[m x n] += a[m x k] * b[k x n], row-major. Four rows share each row of b; the compiler vectorises the
-/// columns.
-__attribute__((target_clones("avx512f", "avx2,fma", "default"))) void multiply(const float* a, const float* b,
-                                                                               float* c, int64_t m, int64_t n,
-                                                                               int64_t k) {
-  constexpr int64_t kColumns = 512, kDepth = 128;
-  for (int64_t j0 = 0; j0 < n; j0 += kColumns) {
-    const int64_t columns = std::min(kColumns, n - j0);
-    for (int64_t p0 = 0; p0 < k; p0 += kDepth) {
-      const int64_t depth = std::min(kDepth, k - p0);
-      int64_t i = 0;
-      for (; i + 4 <= m; i += 4) {
-        float *c0 = c + i * n + j0, *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n;
-        for (int64_t p = p0; p < p0 + depth; ++p) {
-          const float *row = b + p * n + j0, *ap = a + i * k + p;
-          const float a0 = ap[0], a1 = ap[k], a2 = ap[2 * k], a3 = ap[3 * k];
-          for (int64_t j = 0; j < columns; ++j) {
-            c0[j] += a0 * row[j];
-            c1[j] += a1 * row[j];
-            c2[j] += a2 * row[j];
-            c3[j] += a3 * row[j];
-          }
-        }
-      }
-      for (; i < m; ++i) {
-        float* ci = c + i * n + j0;
-        for (int64_t p = p0; p < p0 + depth; ++p) {
-          const float* row = b + p * n + j0;
-          const float x = a[i * k + p];
-          for (int64_t j = 0; j < columns; ++j) ci[j] += x * row[j];
-        }
-      }
+typedef float Lanes __attribute__((vector_size(64), aligned(4), may_alias));
+
+/// kRowCount x 32 results held in registers while p runs over the depth.
+template <int64_t kRowCount>
+inline __attribute__((always_inline)) void tile(const float* rows, int64_t stride, const float* panel,
+                                                int64_t depth, float* result) {
+  Lanes sum[kRowCount][2] = {};
+  for (int64_t p = 0; p < depth; ++p) {
+    const Lanes* column = reinterpret_cast<const Lanes*>(panel + p * kColumns);
+    const Lanes first = column[0], second = column[1];
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kRowCount; ++i) {
+      const float x = rows[i * stride + p];
+      sum[i][0] += first * x;
+      sum[i][1] += second * x;
     }
   }
+  for (int64_t i = 0; i < kRowCount; ++i)
+    std::memcpy(result + i * kColumns, &sum[i][0], kColumns * sizeof(float));
 }
 
-bool all_float32(std::span<const Datum* const> inputs) {
-  return std::all_of(inputs.begin(), inputs.end(), [](const Datum* d) {
-    return !d || (d->kind == Datum::Kind::kTensor && d->tensor.dtype() == DType::kFloat32);
-  });
+/// result[count][32] = rows[count][depth] * panel[depth][32], count <= 8.
+__attribute__((target_clones("avx512f", "avx2,fma", "default"))) void multiply_rows(
+    const float* rows, int64_t count, int64_t stride, const float* panel, int64_t depth, float* result) {
+  int64_t i = 0;
+  if (count == kRows) return tile<kRows>(rows, stride, panel, depth, result);
+  for (; i + 4 <= count; i += 4) tile<4>(rows + i * stride, stride, panel, depth, result + i * kColumns);
+  for (; i < count; ++i) tile<1>(rows + i * stride, stride, panel, depth, result + i * kColumns);
 }
 
-/// One image and group at a time: columns hold the window of every output position of a block.
-void convolve_group(const Window& w, const float* x, const float* weights, float* y, int64_t channels,
-                    int64_t filters) {
-  const int64_t taps = w.taps(), positions = element_count(w.output), pixels = element_count(w.input);
-  const int64_t depth = channels * taps,
-                block = std::clamp<int64_t>((1 << 20) / std::max<int64_t>(depth, 1), 64, 4096);
-  std::vector<int64_t> offsets(static_cast<size_t>(taps * block));
-  std::vector<float> columns(static_cast<size_t>(depth * block)),
-      result(static_cast<size_t>(filters * block));
-  for (int64_t first = 0; first < positions; first += block) {
-    const int64_t count = std::min(block, positions - first);
-    window_offsets(w, first, count, offsets.data());
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t t = 0; t < taps; ++t) {
-        const int64_t* from = offsets.data() + t * count;
-        float* to = columns.data() + (c * taps + t) * count;
-        for (int64_t i = 0; i < count; ++i) to[i] = from[i] < 0 ? 0.0f : x[c * pixels + from[i]];
-      }
-    std::fill_n(result.begin(), filters * count, 0.0f);
-    multiply(weights, columns.data(), result.data(), filters, count, depth);
-    for (int64_t f = 0; f < filters; ++f)
-      std::memcpy(y + f * positions + first, result.data() + f * count,
+/// A dense product of float32 matrices: y[row][column] = sum over p of a[row][p] * b(p, column).
+struct Product {
+  const float* a = nullptr;
+  int64_t rows = 0, depth = 0, columns = 0;
+  /// Writes columns [first, first + count) of b as [depth][32], count <= 32.
+  std::function<void(int64_t first, int64_t count, float* panel)> pack;
+  float* y = nullptr;
+  int64_t y_stride = 0;
+};
+
+/// Rows [first_row, first_row + row_count) of one block of columns.
+void multiply_block(const Product& p, int64_t first_row, int64_t row_count, int64_t first_column,
+                    std::vector<float>& panel) {
+  const int64_t count = std::min(kColumns, p.columns - first_column);
+  panel.assign(static_cast<size_t>(std::max<int64_t>(p.depth, 1) * kColumns), 0.0f);
+  p.pack(first_column, count, panel.data());
+  float result[kRows * kColumns];
+  for (int64_t i = 0; i < row_count; i += kRows) {
+    const int64_t rows = std::min(kRows, row_count - i);
+    multiply_rows(p.a + (first_row + i) * p.depth, rows, p.depth, panel.data(), p.depth, result);
+    for (int64_t r = 0; r < rows; ++r)
+      std::memcpy(p.y + (first_row + i + r) * p.y_stride + first_column, result + r * kColumns,
                   static_cast<size_t>(count) * sizeof(float));
   }
 }
 
-bool quick_conv(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs) {
+/// All products, in blocks spread over the threads; neighbours in order share their rows of a.
+void multiply_all(ThreadPool& pool, int64_t products, const std::function<Product(int64_t)>& product) {
+  if (products == 0) return;
+  const Product first = product(0);  // all have the same sizes
+  const int64_t blocks = (first.columns + kColumns - 1) / kColumns,
+                chunks = (first.rows + kRowsOfAPart - 1) / kRowsOfAPart, total = products * blocks * chunks;
+  std::vector<std::exception_ptr> errors(static_cast<size_t>(pool.threads()));
+  pool([&](int part, int parts) {
+    try {
+      std::vector<float> panel;
+      for (int64_t i = total * part / parts; i < total * (part + 1) / parts; ++i) {
+        const int64_t row = i / blocks % chunks * kRowsOfAPart;
+        multiply_block(product(i / blocks / chunks), row, std::min(kRowsOfAPart, first.rows - row),
+                       i % blocks * kColumns, panel);
+      }
+    } catch (...) {  // out of memory
+      errors[static_cast<size_t>(part)] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& e : errors)
+    if (e) std::rethrow_exception(e);
+}
+
+bool is_short_float(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+
+/// A tensor's elements as float32: its own memory, or a converted copy.
+class Floats {
+ public:
+  explicit Floats(const Tensor& t) : data_(t.dtype() == DType::kFloat32 ? t.as<float>() : nullptr) {
+    if (data_) return;
+    copy_.resize(static_cast<size_t>(t.size()));
+    visit_numeric(t.dtype(), [&](auto element) {
+      using T = decltype(element);
+      for (size_t i = 0; i < copy_.size(); ++i) copy_[i] = static_cast<float>(t.as<T>()[i]);
+    });
+    data_ = copy_.data();
+  }
+  const float* data() const { return data_; }
+
+ private:
+  const float* data_;
+  std::vector<float> copy_;
+};
+
+/// The float32 result, rounded once to the model's type.
+Datum rounded(Tensor y, DType dtype) {
+  if (dtype == DType::kFloat32) return Datum(std::move(y));
+  Tensor to = Tensor::zeros(dtype, y.dims());
+  visit_numeric(dtype, [&](auto element) {
+    using T = decltype(element);
+    if constexpr (std::is_constructible_v<T, float>)
+      for (int64_t i = 0; i < y.size(); ++i) to.as<T>()[i] = static_cast<T>(y.as<float>()[i]);
+  });
+  return Datum(std::move(to));
+}
+
+bool quick_conv(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs,
+                ThreadPool& pool) {
   const auto attributes = read_attributes<ConvAttributes>(node.attributes);
-  const Tensor &x = inputs[0]->tensor, &weights = inputs[1]->tensor;
-  const Window w = conv_window(attributes, x.dims(), weights.dims());
-  const int64_t groups = attributes.group, channels = weights.dims()[1], filters = weights.dims()[0] / groups;
-  const int64_t positions = element_count(w.output), pixels = element_count(w.input);
-  if (double(x.dims()[0]) * double(positions) * double(weights.size()) < kWorthIt || filters < 4)
-    return false;
-  Dims dims = {x.dims()[0], weights.dims()[0]};
+  const Tensor &xt = inputs[0]->tensor, &wt = inputs[1]->tensor;
+  const Window w = conv_window(attributes, xt.dims(), wt.dims());
+  const int64_t groups = attributes.group, channels = wt.dims()[1], filters = wt.dims()[0] / groups,
+                positions = element_count(w.output), pixels = element_count(w.input), taps = w.taps();
+  if (double(xt.dims()[0]) * double(positions) * double(wt.size()) < kWorthIt) return false;
+  Dims dims = {xt.dims()[0], wt.dims()[0]};
   dims.insert(dims.end(), w.output.begin(), w.output.end());
   Tensor y = Tensor::zeros(DType::kFloat32, dims);
-  for (int64_t n = 0; n < x.dims()[0]; ++n)
-    for (int64_t g = 0; g < groups; ++g)
-      convolve_group(w, x.as<float>() + (n * groups + g) * channels * pixels,
-                     weights.as<float>() + g * filters * channels * w.taps(),
-                     y.as<float>() + (n * groups + g) * filters * positions, channels, filters);
-  if (inputs.size() > 2 && inputs[2])
-    for (int64_t i = 0; i < y.size(); ++i)
-      y.as<float>()[i] += inputs[2]->tensor.as<float>()[i / positions % weights.dims()[0]];
-  outputs[0] = Datum(std::move(y));
+  const Floats x(xt), weights(wt);
+  multiply_all(pool, dims[0] * groups, [&](int64_t image_and_group) {
+    const float* source = x.data() + image_and_group * channels * pixels;
+    const auto pack = [&w, source, channels, taps, pixels](int64_t first, int64_t count, float* panel) {
+      std::vector<int64_t> offsets(static_cast<size_t>(taps * count));
+      window_offsets(w, first, count, offsets.data());
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t t = 0; t < taps; ++t) {
+          const int64_t* from = offsets.data() + t * count;
+          float* to = panel + (c * taps + t) * kColumns;
+          for (int64_t i = 0; i < count; ++i) to[i] = from[i] < 0 ? 0.0f : source[c * pixels + from[i]];
+        }
+    };
+    return Product{weights.data() + image_and_group % groups * filters * channels * taps,
+                   filters,
+                   channels * taps,
+                   positions,
+                   pack,
+                   y.as<float>() + image_and_group * filters * positions,
+                   positions};
+  });
+  if (inputs.size() > 2 && inputs[2]) {
+    const Floats bias(inputs[2]->tensor);
+    for (int64_t map = 0; map < dims[0] * dims[1]; ++map)
+      for (int64_t i = 0; i < positions; ++i)
+        y.as<float>()[map * positions + i] += bias.data()[map % dims[1]];
+  }
+  outputs[0] = rounded(std::move(y), xt.dtype());
   return true;
 }
 
-/// Only a constant-like right side shared by all batches: the common case that is large.
-bool quick_matmul(std::span<const Datum* const> inputs, std::vector<Datum>& outputs) {
-  const Tensor &a = inputs[0]->tensor, &b = inputs[1]->tensor;
-  if (a.rank() < 2 || b.rank() != 2) return false;
-  const int64_t k = b.dims()[0], n = b.dims()[1], m = k > 0 ? a.size() / k : 0;
-  if (a.dims().back() != k || double(m) * double(n) * double(k) < kWorthIt) return false;
-  Dims dims = a.dims();
-  dims.back() = n;
-  Tensor y = Tensor::zeros(DType::kFloat32, dims);
-  multiply(a.as<float>(), b.as<float>(), y.as<float>(), m, n, k);
-  outputs[0] = Datum(std::move(y));
+/// Columns of a row-major [depth][columns] matrix, or of its transpose.
+auto pack_columns(const float* b, int64_t depth, int64_t columns, bool transposed) {
+  return [=](int64_t first, int64_t count, float* panel) {
+    for (int64_t p = 0; p < depth; ++p)
+      if (!transposed)
+        std::copy_n(b + p * columns + first, count, panel + p * kColumns);
+      else
+        for (int64_t j = 0; j < count; ++j) panel[p * kColumns + j] = b[(first + j) * depth + p];
+  };
+}
+
+bool quick_matmul(std::span<const Datum* const> inputs, std::vector<Datum>& outputs, ThreadPool& pool) {
+  const Tensor &at = inputs[0]->tensor, &bt = inputs[1]->tensor;
+  MatMulProblem m = matmul_problem(at.dims(), bt.dims());
+  int64_t batches = element_count(m.batch);
+  if (double(batches) * double(m.m) * double(m.n) * double(m.k) < kWorthIt) return false;
+  const bool shared = bt.size() == m.k * m.n && at.size() == batches * m.m * m.k;
+  if (shared) m.m *= batches, batches = 1;  // one tall product
+  Tensor y = Tensor::zeros(DType::kFloat32, m.output);
+  const Floats a(at), b(bt);
+  multiply_all(pool, batches, [&](int64_t batch) {
+    int64_t a_at = 0, b_at = 0, rest = shared ? 0 : batch;
+    for (size_t d = m.batch.size(); d-- > 0 && !shared; rest /= m.batch[d]) {
+      a_at += rest % m.batch[d] * m.a_strides[d];
+      b_at += rest % m.batch[d] * m.b_strides[d];
+    }
+    return Product{a.data() + a_at,
+                   m.m,
+                   m.k,
+                   m.n,
+                   pack_columns(b.data() + b_at, m.k, m.n, false),
+                   y.as<float>() + batch * m.m * m.n,
+                   m.n};
+  });
+  outputs[0] = rounded(std::move(y), at.dtype());
+  return true;
+}
+
+bool quick_gemm(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs,
+                ThreadPool& pool) {
+  const auto g = read_attributes<GemmAttributes>(node.attributes);
+  const Tensor &at = inputs[0]->tensor, &bt = inputs[1]->tensor;
+  if (g.transA || at.rank() != 2 || bt.rank() != 2) return false;
+  const int64_t m = at.dims()[0], k = at.dims()[1], n = bt.dims()[g.transB ? 0 : 1];
+  const Tensor* c = inputs.size() > 2 && inputs[2] ? &inputs[2]->tensor : nullptr;
+  const bool is_row = c && c->size() == n && c->rank() > 0 && c->dims().back() == n;
+  if ((c && !is_row) || double(m) * double(n) * double(k) < kWorthIt) return false;
+  Tensor y = Tensor::zeros(DType::kFloat32, {m, n});
+  const Floats a(at), b(bt);
+  multiply_all(pool, 1, [&](int64_t) {
+    return Product{a.data(), m, k, n, pack_columns(b.data(), k, n, g.transB != 0), y.as<float>(), n};
+  });
+  if (g.alpha != 1)
+    for (int64_t i = 0; i < m * n; ++i) y.as<float>()[i] *= g.alpha;
+  if (c) {
+    const Floats row(*c);
+    for (int64_t i = 0; i < m * n; ++i) y.as<float>()[i] += g.beta * row.data()[i % n];
+  }
+  outputs[0] = rounded(std::move(y), at.dtype());
   return true;
 }
 
 }  // namespace
 
-bool quick_product(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs) {
-  if (!all_float32(inputs)) return false;
-  if (node.is("Conv")) return quick_conv(node, inputs, outputs);
-  if (node.is("MatMul")) return quick_matmul(inputs, outputs);
+bool quick_product(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs,
+                   ThreadPool& pool) {
+  const bool served = std::all_of(inputs.begin(), inputs.end(), [](const Datum* d) {
+    return !d || (d->kind == Datum::Kind::kTensor && is_short_float(d->tensor.dtype()));
+  });
+  if (!served) return false;
+  if (node.is("Conv")) return quick_conv(node, inputs, outputs, pool);
+  if (node.is("MatMul")) return quick_matmul(inputs, outputs, pool);
+  if (node.is("Gemm")) return quick_gemm(node, inputs, outputs, pool);
   return false;
 }
 

@@ -3,12 +3,15 @@
 #include <span>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "ir/graph.h"
 
 namespace wootz {
 
-/// Computes a large float32 Conv, MatMul or Gemm by plain loops over im2col and row blocks; false for
-/// anything else or anything small. Independent of the backends' kernels.
-bool quick_product(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs);
+/// Conv, MatMul and Gemm of floating-point types up to 32 bits in float32, on all threads of the pool: plain
+/// tiles held in registers, nothing that a kernel of a backend shares. False where the node is another or so
+/// small that its reference is quick enough.
+bool quick_product(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs,
+                   ThreadPool& pool);
 
 }  // namespace wootz

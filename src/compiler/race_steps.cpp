@@ -96,7 +96,7 @@ void save(const TimingCache& cache, const std::string& path, EngineData& engine)
 double race_steps(EngineData& engine, const Backend& backend, std::span<const Dims> dims,
                   const RaceStepsOptions& options) {
   const Bindings bindings = bind_shapes(*engine.graph, dims);
-  const ShapePlan plan = plan_shapes(*engine.graph, bindings, sharing_of(engine));
+  const ShapePlan plan = plan_of(engine, bindings);
   TimingCache cache = options.timing_cache.empty() ? TimingCache() : TimingCache::load(options.timing_cache);
   Race race(backend, engine.threads, cache, options.race);
   const bool on_device = as_device(backend) != nullptr;

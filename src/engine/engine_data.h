@@ -58,6 +58,8 @@ struct OutputError {
 struct EngineData {
   std::shared_ptr<Graph> graph;   // regions only; constants included
   std::vector<StepRecord> steps;  // one a node, in order
+  /// Values that own arena memory in the order in which every shape stacks them (ShapePlan::stacking).
+  std::vector<const Value*> stacking;
   std::string model_name;
   std::string model_hash;
   std::string wootz_version;
@@ -76,6 +78,11 @@ inline std::vector<StepSharing> sharing_of(const EngineData& engine) {
   std::vector<StepSharing> sharing;
   for (const StepRecord& s : engine.steps) sharing.push_back(s.sharing);
   return sharing;
+}
+
+/// Where everything lies at the bound shapes, by the engine's decisions.
+inline ShapePlan plan_of(const EngineData& engine, const Bindings& bindings) {
+  return plan_shapes(*engine.graph, bindings, sharing_of(engine), engine.stacking);
 }
 
 }  // namespace wootz

@@ -2,6 +2,7 @@
 #include "engine/plan_json.h"
 
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace wootz {
@@ -66,6 +67,28 @@ StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node
   return s;
 }
 
+/// Owners of memory as [step, output], lowest first.
+Json json_from_stacking(const EngineData& e) {
+  std::map<const Node*, size_t> step_of;
+  for (const auto& node : e.graph->nodes()) step_of.emplace(node.get(), step_of.size());
+  Json j = Json::array();
+  for (const Value* v : e.stacking) j.push_back({step_of.at(v->producer()), v->output_index()});
+  return j;
+}
+
+std::vector<const Value*> stacking_from_json(const Json& j, const Graph& graph) {
+  std::vector<const Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  std::vector<const Value*> stacking;
+  for (const Json& place : j) {
+    const auto step = place.at(0).get<size_t>(), output = place.at(1).get<size_t>();
+    if (step >= nodes.size() || !nodes[step]->output(output))
+      damaged("the memory plan names an output that no step has");
+    stacking.push_back(nodes[step]->output(output));
+  }
+  return stacking;
+}
+
 }  // namespace
 
 Json json_from_plan(const EngineData& e, BlobList& blobs) {
@@ -73,6 +96,7 @@ Json json_from_plan(const EngineData& e, BlobList& blobs) {
          {"backend", e.backend},       {"device", e.device_fingerprint}, {"threads", e.threads},
          {"facts", e.facts},           {"tuned_shapes", e.tuned_shapes}, {"steps", Json::array()},
          {"remarks", Json::array()},   {"verification", Json::array()}};
+  j["stacking"] = json_from_stacking(e);
   for (const StepRecord& s : e.steps) j["steps"].push_back(json_from_step(s, blobs));
   for (const RemarkRecord& r : e.remarks) j["remarks"].push_back({r.stage, r.origins, r.text});
   for (const OutputError& v : e.verification)
@@ -95,6 +119,7 @@ void plan_from_json(const Json& j, const BlobList& blobs, EngineData& e) {
             std::to_string(steps.size()));
   size_t i = 0;
   for (const auto& node : e.graph->nodes()) e.steps.push_back(step_from_json(steps[i++], blobs, *node));
+  if (j.contains("stacking")) e.stacking = stacking_from_json(j.at("stacking"), *e.graph);
   for (const Json& r : j.at("remarks"))
     e.remarks.push_back(
         {r.at(0).get<std::string>(), r.at(1).get<std::vector<std::string>>(), r.at(2).get<std::string>()});

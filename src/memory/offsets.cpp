@@ -22,6 +22,12 @@ size_t lowest_gap(const std::vector<std::pair<size_t, size_t>>& neighbours, size
   return at;
 }
 
+std::vector<size_t> rounded_sizes(std::span<const Lifetime> lifetimes, size_t alignment) {
+  std::vector<size_t> sizes;
+  for (const Lifetime& l : lifetimes) sizes.push_back(round_up(l.size_bytes, alignment));
+  return sizes;
+}
+
 size_t place_in_order(std::span<const Lifetime> lifetimes, std::span<const size_t> sizes,
                       std::span<const size_t> order, std::vector<size_t>& offsets) {
   size_t peak = 0;
@@ -56,8 +62,8 @@ size_t live_bound(std::span<const Lifetime> lifetimes, std::span<const size_t> s
 
 OffsetPlan plan_offsets(std::span<const Lifetime> lifetimes, size_t alignment) {
   const size_t n = lifetimes.size();
-  std::vector<size_t> sizes(n), order(n), offsets(n);
-  for (size_t i = 0; i < n; ++i) sizes[i] = round_up(lifetimes[i].size_bytes, alignment);
+  const std::vector<size_t> sizes = rounded_sizes(lifetimes, alignment);
+  std::vector<size_t> order(n), offsets(n);
   OffsetPlan plan;
   plan.offsets.assign(n, 0);
   plan.live_bound_bytes = live_bound(lifetimes, sizes);
@@ -80,6 +86,51 @@ OffsetPlan plan_offsets(std::span<const Lifetime> lifetimes, size_t alignment) {
     if (plan.peak_bytes == plan.live_bound_bytes) break;
   }
   return plan;
+}
+
+std::vector<size_t> stacking_order(const OffsetPlan& plan) {
+  std::vector<size_t> order(plan.offsets.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; });
+  return order;
+}
+
+OffsetPlan stack_offsets(std::span<const Lifetime> lifetimes, std::span<const size_t> order,
+                         size_t alignment) {
+  const std::vector<size_t> sizes = rounded_sizes(lifetimes, alignment);
+  OffsetPlan plan;
+  plan.offsets.assign(lifetimes.size(), 0);
+  plan.live_bound_bytes = live_bound(lifetimes, sizes);
+  for (size_t k = 0; k < order.size(); ++k) {
+    const size_t v = order[k];
+    if (sizes[v] == 0) continue;
+    for (size_t u : order.first(k))
+      if (overlap_in_time(lifetimes[u], lifetimes[v]))
+        plan.offsets[v] = std::max(plan.offsets[v], plan.offsets[u] + sizes[u]);
+    plan.peak_bytes = std::max(plan.peak_bytes, plan.offsets[v] + sizes[v]);
+  }
+  return plan;
+}
+
+std::vector<size_t> peak_chain(std::span<const Lifetime> lifetimes, const OffsetPlan& plan,
+                               size_t alignment) {
+  const std::vector<size_t> sizes = rounded_sizes(lifetimes, alignment);
+  std::vector<size_t> chain;
+  size_t top = plan.peak_bytes;
+  while (top > 0) {
+    const auto reaches = [&](size_t v) {
+      return sizes[v] > 0 && plan.offsets[v] + sizes[v] == top &&
+             (chain.empty() || overlap_in_time(lifetimes[v], lifetimes[chain.back()]));
+    };
+    size_t v = 0;
+    while (v < sizes.size() && !reaches(v)) ++v;
+    if (v == sizes.size()) return {};  // a gap below: the plan was not made by stacking
+    chain.push_back(v);
+    top = plan.offsets[v];
+  }
+  std::reverse(chain.begin(), chain.end());
+  return chain;
 }
 
 }  // namespace wootz

@@ -24,4 +24,17 @@ struct OffsetPlan {
 /// longest first, by start; each into the lowest gap that fits) and keeps the smallest. Deterministic.
 OffsetPlan plan_offsets(std::span<const Lifetime> lifetimes, size_t alignment = 64);
 
+/// Indices of the buffers from the lowest offset up: which lies above which, whatever the sizes.
+std::vector<size_t> stacking_order(const OffsetPlan& plan);
+
+/// Places buffers in `order` (a permutation), each on top of all earlier ones that are alive with it:
+/// offset(v) = max over those u of offset(u) + size(u). This max-plus expression holds for any sizes. With
+/// the sizes that the order was made at, the peak is at most that plan's.
+OffsetPlan stack_offsets(std::span<const Lifetime> lifetimes, std::span<const size_t> order,
+                         size_t alignment = 64);
+
+/// Buffers whose sizes add up to the peak, lowest first: each lies directly on the one before.
+std::vector<size_t> peak_chain(std::span<const Lifetime> lifetimes, const OffsetPlan& plan,
+                               size_t alignment = 64);
+
 }  // namespace wootz

@@ -2,6 +2,7 @@
 #include "memory/placement.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "device/region.h"
 #include "memory/offsets.h"
@@ -53,10 +54,12 @@ bool is_laid_out(TensorDesc desc, const View& view, Layout layout) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing)
+  Planner(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing,
+          std::span<const Value* const> stacking = {})
       : graph_(graph),
         bindings_(bindings),
         sharing_(sharing.begin(), sharing.end()),
+        stacking_(stacking),
         links_(value_id_count(graph)),
         settled_(links_.size(), 0) {}
 
@@ -216,6 +219,34 @@ class Planner {
     return v;
   }
 
+  /// Positions of `owners` in the order of the given stacking; owners that it lacks (a view that does not
+  /// hold at these shapes) come last.
+  std::vector<size_t> stacked(std::span<const Value* const> owners) const {
+    std::vector<size_t> rank(links_.size(), stacking_.size()), order(owners.size());
+    for (size_t i = 0; i < stacking_.size(); ++i) rank[static_cast<size_t>(stacking_[i]->id())] = i;
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return rank[static_cast<size_t>(owners[a]->id())] < rank[static_cast<size_t>(owners[b]->id())];
+    });
+    return order;
+  }
+
+  OffsetPlan place(std::span<const Lifetime> lifetimes, std::span<const Value* const> owners) {
+    OffsetPlan offsets;
+    if (!stacking_.empty()) offsets = stack_offsets(lifetimes, stacked(owners));
+    const auto most = static_cast<size_t>(kStackingSlack * static_cast<double>(offsets.live_bound_bytes));
+    if (stacking_.empty() || offsets.peak_bytes > most) {
+      const OffsetPlan anew = plan_offsets(lifetimes);
+      plan_.is_planned_anew = !stacking_.empty() && anew.peak_bytes < offsets.peak_bytes;
+      // Stacked in its own order a plan is never larger, and every buffer lies on another.
+      if (stacking_.empty() || plan_.is_planned_anew)
+        offsets = stack_offsets(lifetimes, stacking_order(anew));
+    }
+    for (size_t i : stacking_order(offsets)) plan_.stacking.push_back(owners[i]);
+    for (size_t i : peak_chain(lifetimes, offsets)) plan_.peak_chain.push_back(owners[i]);
+    return offsets;
+  }
+
   /// Graph outputs live in the caller's buffers where they own their storage; the rest of the arena is
   /// planned.
   void assign_buffers() {
@@ -251,7 +282,7 @@ class Planner {
                            first[static_cast<size_t>(v->id())], last[static_cast<size_t>(v->id())]});
       owners.push_back(v.get());
     }
-    const OffsetPlan offsets = plan_offsets(lifetimes);
+    const OffsetPlan offsets = place(lifetimes, owners);
     std::vector<size_t> base(links_.size(), 0);
     for (size_t i = 0; i < owners.size(); ++i)
       base[static_cast<size_t>(owners[i]->id())] = offsets.offsets[i];
@@ -271,6 +302,7 @@ class Planner {
   const Graph& graph_;
   const Bindings& bindings_;
   std::vector<StepSharing> sharing_;  // what still holds
+  std::span<const Value* const> stacking_;
   bool broken_ = false;
   std::vector<Link> links_;
   std::vector<char> settled_;
@@ -296,8 +328,9 @@ std::optional<Dims> concrete_dims(const Value& value, const Bindings& bindings) 
   return dims;
 }
 
-ShapePlan plan_shapes(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing) {
-  return Planner(graph, bindings, sharing).run(true);
+ShapePlan plan_shapes(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing,
+                      std::span<const Value* const> stacking) {
+  return Planner(graph, bindings, sharing, stacking).run(true);
 }
 
 ShapePlan plan_strides(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing) {

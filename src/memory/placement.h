@@ -54,13 +54,25 @@ struct ShapePlan {
   std::vector<StepSharing> sharing;  // by step: the decisions that hold at these shapes
   size_t arena_bytes = 0;
   size_t live_bound_bytes = 0;
+  /// Values that own arena memory, from the lowest offset up: at other shapes each lies on top of those
+  /// before it that are alive with it.
+  std::vector<const Value*> stacking;
+  /// Values whose sizes add up to arena_bytes; empty where no chain does.
+  std::vector<const Value*> peak_chain;
+  bool is_planned_anew = false;  // a given stacking was dropped: it would exceed the bound too far
 };
 
 /// Concrete dims of a value, or nothing where they are not known before the run.
 std::optional<Dims> concrete_dims(const Value& value, const Bindings& bindings);
 
+/// How far a stored stacking may exceed the largest sum of live sizes before offsets are planned anew.
+inline constexpr double kStackingSlack = 1.05;
+
 /// Lays out every value of a graph of regions at the bound shapes. `sharing` has one entry a node, in order.
-ShapePlan plan_shapes(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing);
+/// Offsets follow `stacking` (another shape's ShapePlan::stacking) where that stays within kStackingSlack of
+/// the live bound; else, and where it is empty, they are planned for these shapes.
+ShapePlan plan_shapes(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing,
+                      std::span<const Value* const> stacking = {});
 
 /// plan_shapes without offsets in the arena: enough to know every operand's dims and strides.
 ShapePlan plan_strides(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing);

@@ -128,12 +128,41 @@ std::vector<Datum> run_body(const EvalContext& context, const Graph& body, std::
   return evaluate_graph(body, inputs, options);
 }
 
+namespace {
+
+/// The symbols that the dims of the node's operands, captured ones included, tell.
+Bindings bindings_of(const EvalContext& context) {
+  const SymbolTable& symbols = context.node().graph()->symbols();
+  Bindings bindings(symbols);
+  const auto bind = [&](const Value* value, const Datum* datum) {
+    if (!value || !datum || datum->kind != Datum::Kind::kTensor || !value->type.has_rank() ||
+        value->type.rank() != datum->tensor.rank())
+      return;
+    for (size_t i = 0; i < value->type.shape->size(); ++i) {
+      const Dim dim = symbols.resolve((*value->type.shape)[i]);
+      if (dim.terms().size() == 1 && dim == Dim::symbol(dim.terms()[0].first))
+        bindings.bind(dim.terms()[0].first, datum->tensor.dims()[i]);
+    }
+  };
+  for (size_t i = 0; i < context.input_count(); ++i)
+    bind(context.node().input(i), context.has_input(i) ? &context.datum(i) : nullptr);
+  if (context.captured)
+    for (const Graph* body : context.node().subgraphs())
+      for (const Value* value : captures(*body)) bind(value, (*context.captured)(value));
+  return bindings;
+}
+
+}  // namespace
+
 Tensor Stacked::stack(const EvalContext& context, const Type& declared, int64_t axis, bool reversed) const {
   Dims dims;
   DType dtype = declared.dtype;
   if (parts_.empty()) {
-    if (declared.shape)
-      for (const Dim& d : *declared.shape) dims.push_back(d.is_constant() ? d.value() : 0);
+    if (declared.shape) {
+      const Bindings bindings = bindings_of(context);
+      const SymbolTable& symbols = context.node().graph()->symbols();
+      for (const Dim& d : *declared.shape) dims.push_back(bindings.evaluate(symbols.resolve(d)).value_or(0));
+    }
   } else {
     dims = parts_.front().dims();
     dtype = parts_.front().dtype();

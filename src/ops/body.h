@@ -31,7 +31,7 @@ std::vector<Datum> run_body(const EvalContext& context, const Graph& body, std::
 class Stacked {
  public:
   void push(Tensor tensor) { parts_.push_back(std::move(tensor)); }
-  /// With no iterations: zero elements of the declared type, unknown dims taken as 0.
+  /// With no iterations: zero elements of the declared type, dims that the operands do not tell taken as 0.
   Tensor stack(const EvalContext& context, const Type& declared, int64_t axis, bool reversed) const;
 
  private:

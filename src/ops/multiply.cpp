@@ -3,43 +3,79 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace wootz {
 namespace {
 
-constexpr int64_t kRows = 4, kColumns = 4;
+constexpr int64_t kRows = 6, kColumns = 16;
 
 /// kRowCount x kColumns results held in registers while p runs.
 template <class T, int64_t kRowCount>
-void tile(const T* rows, int64_t k, const T* panel, T* result) {
-  typedef T Vector __attribute__((vector_size(kColumns * sizeof(T))));
-  Vector sum[kRowCount] = {};
+inline __attribute__((always_inline)) void tile(const T* rows, int64_t k, const T* panel, T* result) {
+  typedef T Vector __attribute__((vector_size(kColumns * sizeof(T) / 2)));
+  Vector sum[kRowCount][2] = {};
   for (int64_t p = 0; p < k; ++p) {
-    Vector column;
-    std::memcpy(&column, panel + p * kPanelWidth, sizeof(column));
-#pragma GCC unroll 4
-    for (int64_t i = 0; i < kRowCount; ++i) sum[i] += rows[i * k + p] * column;
+    Vector column[2];
+    std::memcpy(column, panel + p * kPanelWidth, sizeof(column));
+#pragma GCC unroll 6
+    for (int64_t i = 0; i < kRowCount; ++i) {
+      const T x = rows[i * k + p];
+      sum[i][0] += x * column[0];
+      sum[i][1] += x * column[1];
+    }
   }
-  for (int64_t i = 0; i < kRowCount; ++i) std::memcpy(result + i * kPanelWidth, &sum[i], sizeof(sum[i]));
+  for (int64_t i = 0; i < kRowCount; ++i) std::memcpy(result + i * kPanelWidth, sum[i], sizeof(sum[i]));
+}
+
+template <class T>
+inline __attribute__((always_inline)) void panel_product(const T* rows, int64_t m, int64_t k, const T* panel,
+                                                         int64_t width, T* result) {
+  int64_t i = 0;
+  for (; i < m; i += i + kRows <= m ? kRows : 1)
+    for (int64_t j = 0; j < width; j += kColumns) {
+      T* to = result + i * kPanelWidth + j;
+      if (i + kRows <= m)
+        tile<T, kRows>(rows + i * k, k, panel + j, to);
+      else
+        tile<T, 1>(rows + i * k, k, panel + j, to);
+    }
+}
+
+// Clones for wide registers; the order of each sum and its rounding are the same in all of them.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void multiply_doubles(
+    const double* rows, int64_t m, int64_t k, const double* panel, int64_t width, double* result) {
+  panel_product(rows, m, k, panel, width, result);
+}
+
+__attribute__((target_clones("avx512f", "avx2", "default"))) double dot(const double* a, const double* b,
+                                                                        int64_t n) {
+  typedef double Vector __attribute__((vector_size(8 * sizeof(double))));
+  Vector sums[4] = {};
+  int64_t k = 0;
+  for (; k + 32 <= n; k += 32)
+    for (int64_t u = 0; u < 4; ++u) {
+      Vector x, y;
+      std::memcpy(&x, a + k + 8 * u, sizeof(x));
+      std::memcpy(&y, b + k + 8 * u, sizeof(y));
+      sums[u] += x * y;
+    }
+  const Vector sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double total = 0;
+  for (int64_t u = 0; u < 8; ++u) total += sum[u];
+  for (; k < n; ++k) total += a[k] * b[k];
+  return total;
 }
 
 }  // namespace
 
 template <class T>
 void multiply_panel(const T* rows, int64_t m, int64_t k, const T* panel, int64_t width, T* result) {
-  for (int64_t i = 0; i < m; i += kRows) {
-    const T* row = rows + i * k;
-    for (int64_t j = 0; j < width; j += kColumns) {
-      T* to = result + i * kPanelWidth + j;
-      switch (std::min(kRows, m - i)) {
-        case 1: tile<T, 1>(row, k, panel + j, to); break;
-        case 2: tile<T, 2>(row, k, panel + j, to); break;
-        case 3: tile<T, 3>(row, k, panel + j, to); break;
-        default: tile<T, 4>(row, k, panel + j, to); break;
-      }
-    }
-  }
+  if constexpr (std::is_same_v<T, double>)
+    multiply_doubles(rows, m, k, panel, width, result);
+  else
+    panel_product(rows, m, k, panel, width, result);
 }
 
 template <class T>
@@ -58,15 +94,8 @@ std::vector<double> times_transposed(const double* x, int64_t rows, const double
   std::vector<double> result(static_cast<size_t>(rows * columns));
   if (rows < 4) {  // as dot products: turning w round would cost more
     for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j) {
-        const double *a = x + i * depth, *b = w + j * depth;
-        double sum[4] = {};
-        int64_t k = 0;
-        for (; k + 4 <= depth; k += 4)
-          for (int64_t u = 0; u < 4; ++u) sum[u] += a[k + u] * b[k + u];
-        for (; k < depth; ++k) sum[0] += a[k] * b[k];
-        result[static_cast<size_t>(i * columns + j)] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-      }
+      for (int64_t j = 0; j < columns; ++j)
+        result[static_cast<size_t>(i * columns + j)] = dot(x + i * depth, w + j * depth, depth);
     return result;
   }
   std::vector<double> turned(static_cast<size_t>(columns * depth));

@@ -8,7 +8,7 @@ namespace wootz {
 
 inline constexpr int64_t kPanelWidth = 64;
 
-/// result[i][j] = sum over p of rows[i][p] * panel[p][j] for i < m, j < width (rounded up to 4), p < k; all
+/// result[i][j] = sum over p of rows[i][p] * panel[p][j] for i < m, j < width (rounded up to 16), p < k; all
 /// row-major, panel and result kPanelWidth wide. double for floats; uint64_t wraps, which is exact for every
 /// integer type after truncation.
 template <class T>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/strided_copy.h"
 
+#include <array>
+#include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "base/check.h"
 #include "ir/element.h"
@@ -9,33 +12,66 @@
 namespace wootz {
 namespace {
 
-template <class T>
-void copy_rows(std::span<const int64_t> dims, const T* from, const StridedSide& from_side, T* to,
-               const StridedSide& to_side) {
-  const size_t outer = dims.empty() ? 0 : dims.size() - 1;
-  const int64_t count = dims.empty() ? 1 : dims.back();
-  const int64_t from_step = dims.empty() ? 0 : from_side.strides[outer];
-  const int64_t to_step = dims.empty() ? 0 : to_side.strides[outer];
-  int64_t from_at = from_side.offset, to_at = to_side.offset;
-  Dims index(outer, 0);
-  for (;;) {
-    for (int64_t i = 0; i < count; ++i) to[to_at + i * to_step] = from[from_at + i * from_step];
-    size_t axis = outer;
-    while (axis > 0) {
-      --axis;
-      from_at += from_side.strides[axis];
-      to_at += to_side.strides[axis];
-      if (++index[axis] < dims[axis]) break;
-      from_at -= from_side.strides[axis] * dims[axis];
-      to_at -= to_side.strides[axis] * dims[axis];
-      index[axis] = 0;
-      if (axis == 0) return;
-    }
-    if (outer == 0) return;
+constexpr size_t kMaxRank = 32;
+
+struct Loop {
+  int64_t count, to, from;
+};
+
+/// Loops with more than one turn, outermost first, neighbours merged where both sides run on without a gap.
+size_t merge_loops(std::span<const int64_t> dims, std::span<const int64_t> to, std::span<const int64_t> from,
+                   std::array<Loop, kMaxRank>& loops) {
+  size_t n = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 1) continue;
+    WOOTZ_ASSERT(n < kMaxRank);
+    if (n > 0 && loops[n - 1].to == to[i] * dims[i] && loops[n - 1].from == from[i] * dims[i])
+      loops[n - 1] = {loops[n - 1].count * dims[i], to[i], from[i]};
+    else
+      loops[n++] = {dims[i], to[i], from[i]};
   }
+  return n;
+}
+
+template <class T>
+void copy_innermost(T* to, const T* from, const Loop& loop) {
+  if constexpr (std::is_trivially_copyable_v<T>)
+    if (loop.to == 1 && loop.from == 1) {
+      std::memcpy(to, from, static_cast<size_t>(loop.count) * sizeof(T));
+      return;
+    }
+  for (int64_t i = 0; i < loop.count; ++i) to[i * loop.to] = from[i * loop.from];
+}
+
+template <class T>
+void copy_loops(T* to, const T* from, const Loop* loops, size_t n) {
+  if (n == 1) return copy_innermost(to, from, loops[0]);
+  for (int64_t i = 0; i < loops[0].count; ++i)
+    copy_loops(to + i * loops[0].to, from + i * loops[0].from, loops + 1, n - 1);
+}
+
+template <class T>
+void copy_box(std::span<const int64_t> dims, const T* from, std::span<const int64_t> from_strides, T* to,
+              std::span<const int64_t> to_strides) {
+  std::array<Loop, kMaxRank> loops;
+  const size_t n = merge_loops(dims, to_strides, from_strides, loops);
+  if (n == 0)
+    *to = *from;
+  else
+    copy_loops(to, from, loops.data(), n);
 }
 
 }  // namespace
+
+void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from,
+                  std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides) {
+  for (int64_t d : dims)
+    if (d <= 0) return;
+  visit_storage(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    copy_box(dims, static_cast<const T*>(from), from_strides, static_cast<T*>(to), to_strides);
+  });
+}
 
 void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from, const StridedSide& from_side,
                   void* to, const StridedSide& to_side) {
@@ -43,7 +79,8 @@ void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from, 
     if (d <= 0) return;
   visit_storage(dtype, [&](auto zero) {
     using T = decltype(zero);
-    copy_rows(dims, static_cast<const T*>(from), from_side, static_cast<T*>(to), to_side);
+    copy_box(dims, static_cast<const T*>(from) + from_side.offset, from_side.strides,
+             static_cast<T*>(to) + to_side.offset, to_side.strides);
   });
 }
 

@@ -16,6 +16,11 @@ struct StridedSide {
   Dims strides;
 };
 
+/// Copies dims-shaped elements between two strided buffers that do not overlap (strides in elements); runs of
+/// neighbours as blocks. Allocates nothing.
+void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from,
+                  std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides);
+
 /// Copies a box of `dims` elements. The caller has made sure that both sides stay inside their buffers.
 void copy_strided(DType dtype, std::span<const int64_t> dims, const void* from, const StridedSide& from_side,
                   void* to, const StridedSide& to_side);

@@ -31,7 +31,13 @@ int64_t SizeModel::size_of(const Dim& dim) const {
 std::optional<Dims> SizeModel::dims_of(const Value& value) const {
   if (!value.type.has_rank()) return std::nullopt;
   Dims dims;
-  for (const Dim& d : *value.type.shape) dims.push_back(size_of(d));
+  double elements = 1;
+  for (const Dim& d : *value.type.shape) {
+    dims.push_back(size_of(d));
+    elements *= static_cast<double>(std::max<int64_t>(dims.back(), 1));
+  }
+  // Guesses for many dims multiply to sizes that cannot be.
+  if (elements > 0x1p60) return std::nullopt;
   return dims;
 }
 

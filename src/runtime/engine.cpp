@@ -6,6 +6,7 @@
 
 #include "device/region.h"
 #include "engine/engine_file.h"
+#include "ops/tensor_info.h"
 #include "runtime/execution_state.h"
 #include "runtime/explain.h"
 #include "runtime/report/report.h"
@@ -58,17 +59,6 @@ std::vector<Datum> ordered_data(const Graph& graph, const NamedData& inputs) {
     data.push_back(it == inputs.end() ? Datum() : it->second);
   }
   return data;
-}
-
-TensorInfo info_of(const Value& v, const SymbolTable& symbols) {
-  TensorInfo info{v.name, v.type.dtype, v.type.has_rank(), {}, {}};
-  if (!v.type.has_rank()) return info;
-  for (const Dim& d : *v.type.shape) {
-    const Dim resolved = symbols.resolve(d);
-    info.dims.push_back(symbols.to_string(resolved));
-    info.fixed.push_back(resolved.is_constant() ? std::optional(resolved.value()) : std::nullopt);
-  }
-  return info;
 }
 
 }  // namespace
@@ -160,13 +150,13 @@ void Engine::save(const std::string& path) const { save_engine(*data_, path); }
 
 std::vector<TensorInfo> Engine::inputs() const {
   std::vector<TensorInfo> list;
-  for (const Value* v : data_->graph->inputs()) list.push_back(info_of(*v, data_->graph->symbols()));
+  for (const Value* v : data_->graph->inputs()) list.push_back(tensor_info(*v));
   return list;
 }
 
 std::vector<TensorInfo> Engine::outputs() const {
   std::vector<TensorInfo> list;
-  for (const Value* v : data_->graph->outputs()) list.push_back(info_of(*v, data_->graph->symbols()));
+  for (const Value* v : data_->graph->outputs()) list.push_back(tensor_info(*v));
   return list;
 }
 

@@ -7,6 +7,7 @@
 
 #include "device/region.h"
 #include "memory/bind_shapes.h"
+#include "memory/peak_formula.h"
 #include "runtime/explain_work.h"
 
 namespace wootz {
@@ -20,9 +21,7 @@ Bindings tuned_bindings(const EngineData& engine) {
   return bind_shapes(*engine.graph, dims);
 }
 
-ShapePlan tuned_plan(const EngineData& engine) {
-  return plan_shapes(*engine.graph, tuned_bindings(engine), sharing_of(engine));
-}
+ShapePlan tuned_plan(const EngineData& engine) { return plan_of(engine, tuned_bindings(engine)); }
 
 std::string dims_text(const Dims& dims) {
   std::string s;
@@ -90,6 +89,7 @@ Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan
 Json json_from_memory(const EngineData& e, const ShapePlan& plan) {
   Json j{{"activations_bytes", plan.arena_bytes},
          {"live_bound_bytes", plan.live_bound_bytes},
+         {"activations_formula", peak_formula(*e.graph, plan)},
          {"values", Json::array()}};
   for (const ValueSpan& s : arena_spans(*e.graph, plan))
     j["values"].push_back({{"name", s.value->name},
@@ -142,7 +142,7 @@ std::string region_title(const Node& node) {
 
 std::string explain_json(const EngineData& e, int indent) {
   const Bindings bindings = tuned_bindings(e);
-  const ShapePlan plan = plan_shapes(*e.graph, bindings, sharing_of(e));
+  const ShapePlan plan = plan_of(e, bindings);
   Json j{{"model", e.model_name},
          {"model_hash", e.model_hash},
          {"wootz", e.wootz_version},

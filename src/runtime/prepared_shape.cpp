@@ -5,10 +5,11 @@
 #include <chrono>
 #include <new>
 
+#include "base/log.h"
 #include "device/region.h"
 #include "memory/bind_shapes.h"
-#include "memory/strided_copy.h"
 #include "ops/evaluate.h"
+#include "ops/strided_copy.h"
 
 namespace wootz {
 namespace {
@@ -27,7 +28,12 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
                              std::span<const Dims> input_dims, int threads)
     : engine_(engine), device_(as_device(backend)) {
   const Bindings bindings = bind_shapes(*engine.graph, input_dims);
-  plan_ = plan_shapes(*engine.graph, bindings, sharing_of(engine));
+  plan_ = plan_of(engine, bindings);
+  if (plan_.is_planned_anew && log_enabled(LogLevel::kInfo))
+    log(LogLevel::kInfo,
+        "memory planned anew for these input shapes: the engine's order of buffers would take "
+        "more than 5% above the bound of " +
+            std::to_string(plan_.live_bound_bytes) + " bytes");
   data_.resize(plan_.values.size());
   size_t index = 0;
   for (const auto& node : engine.graph->nodes()) {
@@ -193,8 +199,7 @@ const Datum* PreparedShape::datum_of(const Value* value, const RunBuffers& buffe
     scratch = Datum(Tensor::view(p.desc.dtype, p.desc.dims, data, nullptr));
   } else {
     Tensor t = Tensor::zeros(p.desc.dtype, p.desc.dims);
-    copy_strided(t.data(), contiguous_strides(p.desc.dims), data, p.desc.strides, p.desc.dims,
-                 dtype_size(p.desc.dtype));
+    copy_strided(p.desc.dtype, p.desc.dims, data, p.desc.strides, t.data(), contiguous_strides(p.desc.dims));
     scratch = Datum(std::move(t));
   }
   return &scratch;
@@ -208,8 +213,8 @@ void PreparedShape::store(const Value* value, Datum datum, const RunBuffers& buf
   }
   const Tensor& t = datum.tensor;
   WOOTZ_ASSERT(t.dims() == p.desc.dims && t.dtype() == p.desc.dtype);
-  copy_strided(address_of(value, buffers), p.desc.strides, t.data(), contiguous_strides(t.dims()), t.dims(),
-               dtype_size(t.dtype()));
+  copy_strided(t.dtype(), t.dims(), t.data(), contiguous_strides(t.dims()), address_of(value, buffers),
+               p.desc.strides);
 }
 
 void PreparedShape::interpret(RunStep& step, const RunBuffers& buffers) {
@@ -234,8 +239,8 @@ void PreparedShape::deliver(const RunBuffers& buffers) {
       continue;
     }
     if (p.kind == Placement::Kind::kOutput && p.index == static_cast<int>(i)) continue;
-    copy_strided(out.tensor.data(), contiguous_strides(p.desc.dims), address_of(v, buffers), p.desc.strides,
-                 p.desc.dims, dtype_size(p.desc.dtype));
+    copy_strided(p.desc.dtype, p.desc.dims, address_of(v, buffers), p.desc.strides, out.tensor.data(),
+                 contiguous_strides(p.desc.dims));
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/thread_pool.h"
-#include "memory/strided_copy.h"
+#include "ops/strided_copy.h"
 #include "runtime/prepared_shape.h"
 
 namespace wootz {
@@ -328,8 +328,8 @@ void PreparedShape::finish_on_device(const RunBuffers& host, const RunBuffers& b
     }
     Tensor& staged = d.host_outputs[i].tensor;
     if (device_plan_.output_from_host[i])
-      copy_strided(staged.data(), contiguous_strides(p.desc.dims), address_of(v, host), p.desc.strides,
-                   p.desc.dims, dtype_size(p.desc.dtype));
+      copy_strided(p.desc.dtype, p.desc.dims, address_of(v, host), p.desc.strides, staged.data(),
+                   contiguous_strides(p.desc.dims));
     if (!d.output_is_there[i])
       copy_bytes(*d.pool, out.tensor.as<char>(), staged.as<char>(), staged.size_bytes());
     else if (device_plan_.output_from_host[i])

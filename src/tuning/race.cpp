@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <optional>
 
 #include "base/log.h"
 #include "tuning/cold_memory.h"
@@ -24,7 +26,10 @@ double median(std::vector<double> x) {
   return x.size() % 2 ? x[x.size() / 2] : (x[x.size() / 2 - 1] + x[x.size() / 2]) / 2;
 }
 
-constexpr const char* kReferencePrefix = "reference.";
+constexpr int kFewRounds = 9, kMostRounds = 48;
+constexpr double kEnoughUs = 6e3;  // of all candidates: short kernels run more than kFewRounds
+
+bool is_reference(const Tactic& tactic) { return tactic.id().starts_with("reference."); }
 
 /// What a resident megabyte of constants costs: twice the time of reading it from memory. Without a price,
 /// Winograd's weights (four times the plain ones) are taken where they hardly gain.
@@ -68,15 +73,14 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
   std::vector<Candidate> candidates;
   bool has_kernel = false;
   for (const Tactic* tactic : backend_.tactics()) {
-    const bool is_reference = tactic->id().starts_with(kReferencePrefix);
-    if (options_.allowed && !is_reference && !options_.allowed(tactic->id())) continue;
+    if (options_.allowed && !is_reference(*tactic) && !options_.allowed(tactic->id())) continue;
     // The reference is the net under everything, not a competitor.
-    if (is_reference && has_kernel) continue;
+    if (is_reference(*tactic) && has_kernel) continue;
     if (auto reason = tactic->refusal(problem)) {
       result.candidates.push_back({std::string(tactic->id()), "", 0, -1, *reason});
       continue;
     }
-    has_kernel = has_kernel || !is_reference;
+    has_kernel = has_kernel || !is_reference(*tactic);
     for (TacticConfig& config : tactic->configs(problem)) {
       candidates.push_back({tactic,
                             config,
@@ -91,33 +95,71 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
   return candidates;
 }
 
-void Race::check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
-                 RaceResult& result) {
-  const auto start = Clock::now();
-  // Cheaper kinds on fewer elements: each kind makes its own expectation.
-  const std::pair<InputKind, size_t> kinds[] = {{InputKind::kRandom, options_.checked_elements},
-                                                {InputKind::kLarge, options_.checked_elements / 3},
-                                                {InputKind::kNonFinite, options_.checked_elements / 3}};
-  // Large queries and keys have scores that differ by less than their own rounding in float32: which key wins
-  // is chance.
-  bool has_attention = false;
-  for (const auto& node : problem.body().nodes()) has_attention |= node->is("wootz", "Attention");
-  for (const auto& [kind, elements] : kinds) {
-    if (has_attention && kind == InputKind::kLarge) continue;
-    RegionCheck check(problem, bindings, kind, 17, elements);
-    if (kind == InputKind::kRandom) timing_inputs_ = check.inputs();
-    for (Candidate& c : candidates) {
-      if (!c.runs() || std::string_view(c.tactic->id()).starts_with(kReferencePrefix)) continue;
-      if (log_enabled(LogLevel::kDebug))
-        log(LogLevel::kDebug,
-            "check " + c.record.tactic_id + " " + c.record.config + ": " + problem_key(problem));
-      const CheckResult found = check.run(*c.kernel, backend_, *stream_, *c.tactic);
-      c.record.error = std::max(c.record.error, found.error);
-      if (!found.failure.empty()) c.record.refusal = found.failure, c.is_out = true;
-    }
+/// What the kernels of one problem are held against. The random inputs are those that it is timed on.
+class Race::Proof {
+ public:
+  /// `spent_ms` grows by the time that checks take.
+  Proof(const Problem& problem, const Bindings& bindings, const Race& race, double& spent_ms)
+      : problem_(problem),
+        bindings_(bindings),
+        race_(race),
+        spent_ms_(spent_ms),
+        buffers_(problem, race.backend_) {
+    fill(InputKind::kRandom);
   }
-  result.check_ms += elapsed_us(start) / 1e3;
-}
+
+  ProblemBuffers& buffers() { return buffers_; }
+  const std::vector<Datum>& timing_inputs() const { return checks_.at(InputKind::kRandom)->inputs(); }
+
+  /// Whether the candidate's results are right on random inputs.
+  bool holds(Candidate& c) {
+    if (!c.is_checked) fill(InputKind::kRandom), run(c, InputKind::kRandom);
+    c.is_checked = true;
+    return c.runs();
+  }
+
+  /// Whether they are right on extreme inputs as well.
+  bool holds_on_extremes(Candidate& c) {
+    for (InputKind kind : {InputKind::kLarge, InputKind::kTiny, InputKind::kSparse, InputKind::kNonFinite})
+      if (c.runs()) fill(kind), run(c, kind);
+    return c.runs();
+  }
+
+ private:
+  /// Fewer elements of the extreme kinds: each makes its own expectation.
+  void fill(InputKind kind) {
+    if (filled_ == kind) return;
+    const auto start = Clock::now();
+    const size_t elements = race_.options_.checked_elements;
+    auto& check = checks_[kind];
+    if (!check)
+      check = std::make_unique<RegionCheck>(problem_, bindings_, kind, 17,
+                                            kind == InputKind::kRandom ? elements : elements / 3);
+    spent_ms_ += elapsed_us(start) / 1e3;
+    buffers_.fill(check->inputs(), *race_.stream_);
+    filled_ = kind;
+  }
+
+  void run(Candidate& c, InputKind kind) {
+    const auto start = Clock::now();
+    if (log_enabled(LogLevel::kDebug))
+      log(LogLevel::kDebug,
+          "check " + c.record.tactic_id + " " + c.record.config + ": " + problem_key(problem_));
+    const CheckResult found =
+        checks_.at(kind)->run(*c.kernel, race_.backend_, *race_.stream_, *c.tactic, buffers_);
+    c.record.error = std::max(c.record.error, found.error);
+    if (!found.failure.empty()) c.record.refusal = found.failure, c.is_out = true;
+    spent_ms_ += elapsed_us(start) / 1e3;
+  }
+
+  const Problem& problem_;
+  const Bindings& bindings_;
+  const Race& race_;
+  double& spent_ms_;
+  ProblemBuffers buffers_;
+  std::map<InputKind, std::unique_ptr<RegionCheck>> checks_;
+  std::optional<InputKind> filled_;
+};
 
 bool is_vendor_tactic(std::string_view id) { return id.find("onednn") != std::string_view::npos; }
 
@@ -125,7 +167,8 @@ std::string Race::cache_key(const Candidate& c, const std::string& problem) cons
   return TimingCache::key(fingerprint_, c.record.tactic_id, c.tactic->version(), c.record.config, problem);
 }
 
-void Race::time(std::vector<Candidate>& candidates, const Problem& problem, const std::string& key) {
+void Race::time(std::vector<Candidate>& candidates, Proof& proof, const Problem& problem,
+                const std::string& key) {
   std::vector<Candidate*> open;
   bool all_known = true;
   for (Candidate& c : candidates) {
@@ -137,19 +180,17 @@ void Race::time(std::vector<Candidate>& candidates, const Problem& problem, cons
   }
   if (all_known) return;
   if (device_) {
+    timing_inputs_ = proof.timing_inputs();
     time_on_device(open, problem);
     settle_times(open, key);
     return;
   }
-  ProblemBuffers buffers(problem, backend_);
-  buffers.fill(timing_inputs_, *stream_);
   stream_->begin_run();
   const auto start = Clock::now();
   for (int round = 0; round < kMostRounds; ++round) {
     for (Candidate* c : open) {
       if (c->is_out) continue;
-      const LaunchArgs args = buffers.args(*c->kernel, *stream_);
-      if (round == 0) c->kernel->launch(args);
+      const LaunchArgs args = proof.buffers().args(*c->kernel, *stream_);
       evict(c->packed);
       for (const TensorDesc& d : problem.inputs)
         if (d.constant) evict(*d.constant);
@@ -165,6 +206,7 @@ void Race::time(std::vector<Candidate>& candidates, const Problem& problem, cons
       for (Candidate* c : open)
         if (c->best_us() > kDropRatio * best) c->is_out = true;
     if (round >= 2 && elapsed_us(start) > options_.budget_ms * 1e3) break;
+    if (round + 1 >= kFewRounds && elapsed_us(start) > kEnoughUs) break;
   }
   stream_->end_run();
   settle_times(open, key);
@@ -180,7 +222,7 @@ void Race::settle_times(std::span<Candidate* const> open, const std::string& key
 
 void Race::add_reference(const Problem& problem, std::vector<Candidate>& candidates) const {
   for (const Tactic* tactic : backend_.tactics()) {
-    if (!tactic->id().starts_with(kReferencePrefix) || tactic->refusal(problem)) continue;
+    if (!is_reference(*tactic) || tactic->refusal(problem)) continue;
     candidates.push_back({tactic,
                           {},
                           {},
@@ -191,22 +233,70 @@ void Race::add_reference(const Problem& problem, std::vector<Candidate>& candida
   }
 }
 
-/// Makes the candidates' kernels and holds them against the reference.
-void Race::check_all(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
-                     RaceResult& result) {
+/// Makes the candidates' kernels and, where they are to be timed, holds them against the reference on random
+/// inputs. Null where there is nothing to prove.
+std::unique_ptr<Race::Proof> Race::check_all(std::vector<Candidate>& candidates, const Problem& problem,
+                                             const Bindings& bindings, RaceResult& result) {
   make_kernels(candidates, problem);
+  if (std::none_of(candidates.begin(), candidates.end(),
+                   [](const Candidate& c) { return c.runs() && !is_reference(*c.tactic); }))
+    return nullptr;
   try {
-    check(candidates, problem, bindings, result);
+    auto proof = std::make_unique<Proof>(problem, bindings, *this, result.check_ms);
+    for (Candidate& c : candidates)
+      if (options_.tune && c.runs() && !is_reference(*c.tactic)) proof->holds(c);
+    return proof;
   } catch (const Error& e) {
     // Nothing runs on a lost device; with too little memory the reference alone would be slow without a word.
     if (e.kind() == ErrorKind::kDevice || e.kind() == ErrorKind::kOutOfMemory) throw;
     // The reference does not take the tuned shapes or made-up inputs: nothing can be proven, so nothing but
     // it may run.
     for (Candidate& c : candidates)
-      if (!std::string_view(c.tactic->id()).starts_with(kReferencePrefix))
+      if (!is_reference(*c.tactic))
         c.record.refusal = "could not be checked: " + e.message(), c.is_out = true;
-    add_reference(problem, candidates);
   }
+  return nullptr;
+}
+
+/// The reference needs no proof.
+bool Race::is_proven(Candidate& c, Proof* proof) const {
+  if (!c.runs() || !proof || is_reference(*c.tactic)) return c.runs();
+  try {
+    return proof->holds(c) && proof->holds_on_extremes(c);
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::kDevice || e.kind() == ErrorKind::kOutOfMemory) throw;
+    c.record.refusal = "could not be checked: " + e.message();
+    c.is_out = true;
+  }
+  return false;
+}
+
+/// The fastest that is right everywhere wins, and beside a vendor library's the fastest of ours; where none
+/// is, the reference.
+void Race::settle(std::vector<Candidate>& candidates, Proof* proof, const Problem& problem,
+                  RaceResult& result) {
+  std::vector<size_t> ranked;
+  for (size_t i = 0; i < candidates.size(); ++i)
+    if (candidates[i].runs()) ranked.push_back(i);
+  std::stable_sort(ranked.begin(), ranked.end(), [&](size_t a, size_t b) {
+    return cost_us(candidates[a], problem) < cost_us(candidates[b], problem);
+  });
+  const auto win_of = [&](Candidate& c) {
+    return RaceWin{{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)},
+                   c.record.time_us,
+                   c.record.error,
+                   error_bound(problem, *c.tactic)};
+  };
+  for (size_t i : ranked) {
+    Candidate& c = candidates[i];
+    const bool is_vendor = is_vendor_tactic(c.tactic->id());
+    if ((result.winner && is_vendor) || !is_proven(c, proof)) continue;
+    (result.winner ? result.own : result.winner) = win_of(c);
+    if (!is_vendor) break;
+  }
+  if (result.winner) return;
+  add_reference(problem, candidates);
+  if (!candidates.empty() && candidates.back().runs()) result.winner = win_of(candidates.back());
 }
 
 /// What the candidates are ranked by: the time, and on the host the memory that the constants take.
@@ -225,42 +315,19 @@ RaceResult Race::race(const Problem& problem, const Bindings& bindings, const st
   RaceResult result;
   std::vector<Candidate> candidates = candidates_for(problem, result);
   const bool trusts_cache = device_ && options_.tune && keep_known_winner(candidates, key);
-  check_all(candidates, problem, bindings, result);
+  std::unique_ptr<Proof> proof = check_all(candidates, problem, bindings, result);
   if (trusts_cache && std::none_of(candidates.begin(), candidates.end(),
                                    [](const Candidate& c) { return c.runs() && c.record.time_us > 0; })) {
     result.candidates.clear();  // the winner of then fails now: everybody again
     candidates = candidates_for(problem, result);
-    check_all(candidates, problem, bindings, result);
+    proof = check_all(candidates, problem, bindings, result);
   }
   if (device_ && options_.tune && !trusts_cache) remember_failures(candidates, key);
-  const bool checked = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
-    return c.runs() && !std::string_view(c.tactic->id()).starts_with(kReferencePrefix);
-  });
-  if (options_.tune && checked) time(candidates, problem, key);
-  if (!checked &&
-      std::none_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.runs(); }))
-    add_reference(problem, candidates);
-  std::vector<Candidate*> ranked;
-  for (Candidate& c : candidates)
-    if (c.runs()) ranked.push_back(&c);
-  std::stable_sort(ranked.begin(), ranked.end(), [&](const Candidate* a, const Candidate* b) {
-    return cost_us(*a, problem) < cost_us(*b, problem);
-  });
+  const bool checked = std::any_of(candidates.begin(), candidates.end(),
+                                   [](const Candidate& c) { return c.runs() && !is_reference(*c.tactic); });
+  if (options_.tune && checked && proof) time(candidates, *proof, problem, key);
+  settle(candidates, proof.get(), problem, result);
   for (const Candidate& c : candidates) result.candidates.push_back(c.record);
-  const auto win_of = [&](Candidate& c) {
-    return RaceWin{{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)},
-                   c.record.time_us,
-                   c.record.error,
-                   error_bound(problem, *c.tactic)};
-  };
-  if (ranked.empty()) return result;
-  result.winner = win_of(*ranked.front());
-  if (!is_vendor_tactic(result.winner->choice.tactic_id)) return result;
-  for (Candidate* c : ranked) {
-    if (is_vendor_tactic(c->tactic->id())) continue;
-    result.own = win_of(*c);
-    break;
-  }
   return result;
 }
 

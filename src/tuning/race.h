@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The race: every tactic that serves a problem is checked against the reference, then timed against the
-// others.
+// The race: every tactic that serves a problem is checked against the reference on random inputs, then timed
+// against the others; the fastest wins once it has passed on extreme inputs too.
 #pragma once
 #include <functional>
 #include <map>
@@ -51,19 +51,20 @@ class Race {
 
  private:
   struct Candidate;
+  class Proof;
   std::vector<Candidate> candidates_for(const Problem& problem, RaceResult& result) const;
-  void check(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
-             RaceResult& result);
   double cost_us(const Candidate& candidate, const Problem& problem) const;
   void add_reference(const Problem& problem, std::vector<Candidate>& candidates) const;
-  void time(std::vector<Candidate>& candidates, const Problem& problem, const std::string& key);
+  void time(std::vector<Candidate>& candidates, Proof& proof, const Problem& problem, const std::string& key);
   void settle_times(std::span<Candidate* const> open, const std::string& key);
   // On a device (race_device.cpp).
   void make_kernels(std::vector<Candidate>& candidates, const Problem& problem) const;
   bool keep_known_winner(std::vector<Candidate>& candidates, const std::string& key) const;
   void remember_failures(const std::vector<Candidate>& candidates, const std::string& key);
-  void check_all(std::vector<Candidate>& candidates, const Problem& problem, const Bindings& bindings,
-                 RaceResult& result);
+  std::unique_ptr<Proof> check_all(std::vector<Candidate>& candidates, const Problem& problem,
+                                   const Bindings& bindings, RaceResult& result);
+  bool is_proven(Candidate& candidate, Proof* proof) const;
+  void settle(std::vector<Candidate>& candidates, Proof* proof, const Problem& problem, RaceResult& result);
   void time_on_device(std::vector<Candidate*>& open, const Problem& problem);
   RaceResult first_compiled(const Problem& problem) const;
   std::string cache_key(const Candidate& candidate, const std::string& problem) const;

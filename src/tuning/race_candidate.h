@@ -16,7 +16,8 @@ struct Race::Candidate {
   std::unique_ptr<Kernel> kernel;
   CandidateRecord record;
   std::vector<double> times_us;
-  bool is_out = false;
+  bool is_out = false;      // failed a check; while timing: too slow for more rounds
+  bool is_checked = false;  // on random inputs
 
   bool runs() const { return kernel && !is_out; }
   double best_us() const {
@@ -25,7 +26,6 @@ struct Race::Candidate {
 };
 
 inline constexpr double kDropRatio = 1.25;  // behind the best so far
-inline constexpr int kMostRounds = 9;
-inline constexpr double kFailedUs = 1e12;  // in the timing cache: did not compile or pass its check
+inline constexpr double kFailedUs = 1e12;   // in the timing cache: did not compile or pass its check
 
 }  // namespace wootz

@@ -2,6 +2,8 @@
 #include "compiler/compile.h"
 
 #include "compiler/pipeline.h"
+#include "memory/bind_shapes.h"
+#include "memory/peak_formula.h"
 #include "tests/compiler/compiled.h"
 
 namespace wootz::compile_tests {
@@ -31,6 +33,64 @@ TEST(Compile, ConcatRunsNothing) {
   size_t views = 0;
   for (const StepRecord& s : engine->steps) views += runs_nothing(s.sharing) ? 1 : 0;
   EXPECT_GE(views, 2u);  // the concat and the flatten
+}
+
+TEST(Compile, EveryShapeIsStackedAlikeAndNearTheBound) {
+  CompileOptions options;
+  options.shapes["x"] = {1, 3, 8, 8};
+  const auto engine = compile_text(kSmallNet, options);
+  ASSERT_FALSE(engine->stacking.empty());
+  for (const Dims& dims : {Dims{1, 3, 8, 8}, Dims{64, 3, 32, 20}, Dims{2, 3, 1, 1}}) {
+    const ShapePlan plan = plan_of(*engine, bind_shapes(*engine->graph, std::vector<Dims>{dims}));
+    EXPECT_LE(double(plan.arena_bytes), kStackingSlack * double(plan.live_bound_bytes));
+    EXPECT_FALSE(plan.is_planned_anew);
+  }
+}
+
+// Tuned where the branch over %a is the larger, run where the other one is: the stored order may not do.
+TEST(Compile, AStackingThatWastesMemoryIsReplaced) {
+  const std::string text = R"(graph(%a: float32[n,1], %b: float32[m,1]) -> (%y, %z) {
+%w: float32[1,8] = constant [1, 2, 3, 4, 5, 6, 7, 8]
+%v: float32[8,1] = constant [1, -2, 3, -4, 5, -6, 7, -8]
+%p = MatMul(%a, %w)
+%q = MatMul(%b, %w)
+%r = Softmax(%p)
+%s = Softmax(%q)
+%t = MatMul(%s, %v)
+%u = MatMul(%r, %v)
+%y = Relu(%t)
+%z = Relu(%u)
+})";
+  CompileOptions options;
+  options.shapes["a"] = {512, 1};
+  options.shapes["b"] = {16, 1};
+  const auto engine = compile_text(text, options);
+  for (const auto& [n, m] : {std::pair<int64_t, int64_t>{16, 512}, {512, 16}, {300, 300}}) {
+    const ShapePlan plan = plan_of(*engine, bind_shapes(*engine->graph, std::vector<Dims>{{n, 1}, {m, 1}}));
+    const ShapePlan anew = plan_shapes(
+        *engine->graph, bind_shapes(*engine->graph, std::vector<Dims>{{n, 1}, {m, 1}}), sharing_of(*engine));
+    EXPECT_LE(double(plan.arena_bytes),
+              std::max(kStackingSlack * double(plan.live_bound_bytes), double(anew.arena_bytes)));
+    expect_matches_reference(text, engine, {ramp({n, 1}), ramp({m, 1})});
+  }
+}
+
+TEST(Compile, ThePeakIsAFormula) {
+  CompileOptions options;
+  options.shapes["x"] = {4, 3, 16, 16};
+  const auto engine = compile_text(kSmallNet, options);
+  const Bindings bindings = bind_shapes(*engine->graph, std::vector<Dims>{{4, 3, 16, 16}});
+  const ShapePlan plan = plan_of(*engine, bindings);
+  SymbolTable symbols = engine->graph->symbols();
+  const Dim formula = symbols.parse(peak_formula(*engine->graph, plan));
+  EXPECT_FALSE(formula.is_constant());
+  Bindings values(symbols);
+  for (const auto& [name, value] : {std::pair<const char*, int64_t>{"n", 4}, {"h", 16}, {"w", 16}})
+    values.bind(symbols.input(name).terms()[0].first, value);
+  // Rounded to 64 bytes a buffer.
+  const auto bytes = static_cast<size_t>(values.evaluate(formula).value());
+  EXPECT_LE(bytes, plan.arena_bytes);
+  EXPECT_GE(bytes + 64 * plan.peak_chain.size(), plan.arena_bytes);
 }
 
 TEST(Compile, SizesThatOnlyTheRunTells) {
@@ -98,8 +158,9 @@ TEST(Compile, ErrorsTellExpectedAndFound) {
             "input 'x' dimension 1: expected 3, found 4");
   options.shapes.clear();
   options.marks = {"nothing"};
-  EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),
-            "--mark: expected the name of a tensor in the model, or a pattern that matches some, found 'nothing'");
+  EXPECT_EQ(
+      message_of([&] { compile_text(kSmallNet, options); }),
+      "--mark: expected the name of a tensor in the model, or a pattern that matches some, found 'nothing'");
   options.marks.clear();
   options.backend = "tpu";
   EXPECT_EQ(message_of([&] { compile_text(kSmallNet, options); }),

@@ -50,6 +50,9 @@ class EngineFile : public testing::Test {
 TEST_F(EngineFile, LoadedEngineGivesTheSameBits) {
   const auto loaded = load_engine(path_, true);
   EXPECT_EQ(loaded->steps.size(), engine_->steps.size());
+  ASSERT_EQ(loaded->stacking.size(), engine_->stacking.size());
+  for (size_t i = 0; i < loaded->stacking.size(); ++i)
+    EXPECT_EQ(loaded->stacking[i]->name, engine_->stacking[i]->name);
   for (const Dims& dims : {Dims{1, 3, 8, 8}, Dims{2, 3, 9, 3}}) {
     const std::vector<Datum> inputs = {ramp(dims)};
     std::vector<Datum> a(1), b(1);

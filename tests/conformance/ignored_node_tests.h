@@ -15,16 +15,10 @@ inline const char* ignored_reason(std::string_view name) {
       {"test_momentum", "training is no goal"},
       {"test_nesterov_momentum", "training is no goal"},
       {"test_gradient_of_", "training is no goal"},
-      {"test_bernoulli", "random; only the distribution is defined"},
-      {"test_flexattention", "ai.onnx.preview is not supported"},
-      {"test_ai_onnx_ml_", "ai.onnx.ml is not supported"},
-      {"test_image_decoder", "decoding pictures is the caller's business"},
+      {"test_bernoulli", "random; tests/ops/random_test.cpp checks the distribution"},
       {"test_resize_downsample_scales_cubic_align_corners", "docs/operator_semantics.md, Resize"},
       {"test_resize_downsample_scales_linear_align_corners", "docs/operator_semantics.md, Resize"},
       {"test_maxunpool_export_with_output_shape", "docs/operator_semantics.md, MaxUnpool"},
-      {"test_linear_attention", "an operator of opset 27, not written yet"},
-      {"test_causal_conv_with_state", "an operator of opset 27, not written yet"},
-      {"test_regex_full_match", "not written yet"},
       {"test_loop16_seq_none", "a state that is an optional first and a sequence later has no one type"},
   };
   for (const auto& [part, reason] : kIgnored)

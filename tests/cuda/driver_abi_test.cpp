@@ -22,7 +22,6 @@ static_assert(offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
 static_assert(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
 static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
-static_assert(sizeof(GraphUpdateInfo) == sizeof(CUgraphExecUpdateResultInfo));
 static_assert(sizeof(DevicePtr) == sizeof(CUdeviceptr) && sizeof(Device) == sizeof(CUdevice));
 
 TEST(DriverAbi, NumbersAreThoseOfTheHeader) {
@@ -44,7 +43,6 @@ TEST(DriverAbi, NumbersAreThoseOfTheHeader) {
   EXPECT_TRUE(kSameNumber(FunctionAttribute::kNonPortableClusters,
                           CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED));
   EXPECT_TRUE(kSameNumber(PointerAttribute::kMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
-  EXPECT_TRUE(kSameNumber(PointerAttribute::kDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
   EXPECT_TRUE(kSameNumber(MemoryType::kDevice, CU_MEMORYTYPE_DEVICE));
   EXPECT_TRUE(kSameNumber(CaptureMode::kThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
   EXPECT_TRUE(kSameNumber(LaunchAttributeId::kCluster, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));

@@ -71,5 +71,49 @@ TEST(Offsets, RandomPlansKeepLiveBuffersApartAndNearTheBound) {
   EXPECT_LT(worst, 1.5);
 }
 
+std::vector<Lifetime> random_lifetimes(std::mt19937& random) {
+  std::vector<Lifetime> l(5 + random() % 60);
+  for (Lifetime& x : l) {
+    x.first = static_cast<int>(random() % 50);
+    x.last = x.first + static_cast<int>(random() % 6);
+    x.size_bytes = random() % 5000;
+  }
+  return l;
+}
+
+void expect_apart(const std::vector<Lifetime>& l, const OffsetPlan& plan) {
+  for (size_t i = 0; i < l.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (l[i].first <= l[j].last && l[j].first <= l[i].last && l[i].size_bytes && l[j].size_bytes) {
+        ASSERT_TRUE(plan.offsets[i] + l[i].size_bytes <= plan.offsets[j] ||
+                    plan.offsets[j] + l[j].size_bytes <= plan.offsets[i]);
+      }
+}
+
+TEST(Stacking, HoldsForAnySizes) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Lifetime> l = random_lifetimes(random);
+    const OffsetPlan made = plan_offsets(l);
+    const std::vector<size_t> order = stacking_order(made);
+    EXPECT_LE(stack_offsets(l, order).peak_bytes, made.peak_bytes);
+    for (Lifetime& x : l) x.size_bytes = random() % 5000;  // another shape
+    const OffsetPlan other = stack_offsets(l, order);
+    expect_apart(l, other);
+    size_t sum = 0;
+    for (size_t i : peak_chain(l, other)) sum += (l[i].size_bytes + 63) / 64 * 64;
+    EXPECT_EQ(sum, other.peak_bytes);
+  }
+}
+
+TEST(Stacking, SizesInProportionKeepThePeakInProportion) {
+  std::mt19937 random(13);
+  std::vector<Lifetime> l = random_lifetimes(random);
+  for (Lifetime& x : l) x.size_bytes *= 64;
+  const OffsetPlan made = plan_offsets(l);
+  for (Lifetime& x : l) x.size_bytes *= 7;
+  EXPECT_LE(stack_offsets(l, stacking_order(made)).peak_bytes, 7 * made.peak_bytes);
+}
+
 }  // namespace
 }  // namespace wootz

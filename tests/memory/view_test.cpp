@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "memory/strided_copy.h"
+#include "ops/strided_copy.h"
 
 namespace wootz {
 namespace {
@@ -25,7 +25,7 @@ TEST(StridedCopy, EqualsAnElementwiseLoop) {
   const Dims to_strides = {70, 22, 5, 1};    // a gap after each plane
   std::vector<float> from(120), to(140, -1);
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
-  copy_strided(to.data(), to_strides, from.data(), from_strides, dims, sizeof(float));
+  copy_strided(DType::kFloat32, dims, from.data(), from_strides, to.data(), to_strides);
   for (int64_t a = 0; a < 2; ++a)
     for (int64_t b = 0; b < 3; ++b)
       for (int64_t c = 0; c < 4; ++c)

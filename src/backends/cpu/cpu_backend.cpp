@@ -11,6 +11,7 @@
 #include "backends/cpu/cpu_stream.h"
 #include "base/usable_memory.h"
 #include "device/reference_tactic.h"
+#include "device/user_tactics.h"
 
 namespace wootz {
 namespace {
@@ -24,6 +25,17 @@ CpuBackend::CpuBackend() {
   tactics_.add(make_reference_tactic("reference.node"),
                CpuTactics::kReference);  // what has no kernel yet runs all the same
   for (const auto& tactic : tactics_.all()) listed_.push_back(tactic.get());
+}
+
+std::span<const Tactic* const> CpuBackend::tactics() const {
+  // Operators are added from one thread, before any model is read (wootz/op.h).
+  const auto users = user_tactics();
+  if (users.size() != user_count_) {
+    listed_.insert(listed_.begin() + static_cast<std::ptrdiff_t>(user_count_),
+                   users.begin() + static_cast<std::ptrdiff_t>(user_count_), users.end());
+    user_count_ = users.size();
+  }
+  return listed_;
 }
 
 std::string CpuBackend::describe() const {

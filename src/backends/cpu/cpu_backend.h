@@ -12,7 +12,7 @@ class CpuBackend final : public Backend {
   std::string_view name() const override { return "cpu"; }
   std::string describe() const override;
   TargetTraits traits(int threads) const override;
-  std::span<const Tactic* const> tactics() const override { return listed_; }
+  std::span<const Tactic* const> tactics() const override;
   std::unique_ptr<Stream> make_stream(int threads) const override;
   void* allocate(size_t bytes) const override;
   void release(void* p) const noexcept override;
@@ -20,7 +20,8 @@ class CpuBackend final : public Backend {
 
  private:
   CpuTactics tactics_;
-  std::vector<const Tactic*> listed_;
+  mutable std::vector<const Tactic*> listed_;  // the user's first
+  mutable size_t user_count_ = 0;              // of those
 };
 
 }  // namespace wootz

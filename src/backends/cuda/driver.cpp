@@ -61,7 +61,6 @@ Driver::Driver() {
   WOOTZ_FIND(cuMemcpyAsync);
   WOOTZ_FIND(cuMemcpyHtoDAsync_v2);
   WOOTZ_FIND(cuMemcpyDtoHAsync_v2);
-  WOOTZ_FIND(cuMemcpyDtoDAsync_v2);
   WOOTZ_FIND(cuMemsetD8Async);
   WOOTZ_FIND(cuPointerGetAttribute);
   WOOTZ_FIND(cuStreamCreate);
@@ -70,7 +69,6 @@ Driver::Driver() {
   WOOTZ_FIND(cuStreamBeginCapture_v2);
   WOOTZ_FIND(cuStreamEndCapture);
   WOOTZ_FIND(cuGraphInstantiateWithFlags);
-  WOOTZ_FIND(cuGraphExecUpdate_v2);
   WOOTZ_FIND(cuGraphLaunch);
   WOOTZ_FIND(cuGraphExecDestroy);
   WOOTZ_FIND(cuGraphDestroy);

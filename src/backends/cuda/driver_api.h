@@ -17,9 +17,8 @@ using StreamHandle = struct StreamRecord*;
 using Event = struct EventRecord*;
 using Graph = struct GraphRecord*;
 using GraphExec = struct GraphExecRecord*;
-using GraphNode = struct GraphNodeRecord*;
 
-inline constexpr Result kSuccess = 0, kOutOfMemoryResult = 2, kNoDevice = 100, kNotReady = 600;
+inline constexpr Result kSuccess = 0, kOutOfMemoryResult = 2, kNoDevice = 100;
 
 enum class DeviceAttribute : int {
   kClockKilohertz = 13,
@@ -37,7 +36,7 @@ enum class FunctionAttribute : int {
   kMostDynamicSharedBytes = 8,
   kNonPortableClusters = 14,
 };
-enum class PointerAttribute : int { kMemoryType = 2, kDeviceOrdinal = 9 };
+enum class PointerAttribute : int { kMemoryType = 2 };
 enum class MemoryType : unsigned { kHost = 1, kDevice = 2, kUnified = 4 };
 enum class CaptureMode : int { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
 inline constexpr unsigned kNonBlockingStream = 1;
@@ -59,11 +58,6 @@ struct LaunchConfig {
   StreamHandle stream;
   LaunchAttribute* attributes;
   unsigned attribute_count;
-};
-
-struct GraphUpdateInfo {
-  int result;
-  GraphNode error_node, error_from_node;
 };
 
 struct alignas(128) TensorMap {
@@ -108,7 +102,6 @@ struct DriverTable {
   Result (*cuMemcpyAsync)(DevicePtr, DevicePtr, size_t, StreamHandle);
   Result (*cuMemcpyHtoDAsync_v2)(DevicePtr, const void*, size_t, StreamHandle);
   Result (*cuMemcpyDtoHAsync_v2)(void*, DevicePtr, size_t, StreamHandle);
-  Result (*cuMemcpyDtoDAsync_v2)(DevicePtr, DevicePtr, size_t, StreamHandle);
   Result (*cuMemsetD8Async)(DevicePtr, unsigned char, size_t, StreamHandle);
   Result (*cuPointerGetAttribute)(void*, PointerAttribute, DevicePtr);
   Result (*cuStreamCreate)(StreamHandle*, unsigned);
@@ -117,7 +110,6 @@ struct DriverTable {
   Result (*cuStreamBeginCapture_v2)(StreamHandle, CaptureMode);
   Result (*cuStreamEndCapture)(StreamHandle, Graph*);
   Result (*cuGraphInstantiateWithFlags)(GraphExec*, Graph, unsigned long long);
-  Result (*cuGraphExecUpdate_v2)(GraphExec, Graph, GraphUpdateInfo*);
   Result (*cuGraphLaunch)(GraphExec, StreamHandle);
   Result (*cuGraphExecDestroy)(GraphExec);
   Result (*cuGraphDestroy)(Graph);

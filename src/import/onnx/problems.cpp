@@ -51,7 +51,9 @@ void Problems::throw_if_any() const {
                        " is not supported: " + std::to_string(unknown.nodes) +
                        (unknown.nodes == 1 ? " node, " : " nodes, ");
     for (size_t i = 0; i < unknown.names.size(); ++i) text += (i ? ", " : "") + unknown.names[i];
-    lines.push_back(text + (unknown.nodes > unknown.names.size() ? ", ..." : ""));
+    if (unknown.nodes > unknown.names.size()) text += ", ...";
+    if (!key.first.empty()) text += "; an operator of your own can be added (docs/user-operators.md)";
+    lines.push_back(std::move(text));
   }
   if (!unknown_ops_.empty()) kinds.push_back(ErrorKind::kUnsupported);
   const size_t total = count_ + unknown_ops_.size();

@@ -78,7 +78,8 @@ double source_position(const std::string& mode, const ResizeAxis& axis, int64_t 
   const double x = static_cast<double>(o), in = static_cast<double>(axis.input),
                out = static_cast<double>(axis.output);
   if (mode == "asymmetric") return x / axis.scale;
-  if (mode == "tf_half_pixel_for_nn") return (x + 0.5) / axis.scale;
+  // An axis that keeps its length is copied, also where the formula would shift it by half an element.
+  if (mode == "tf_half_pixel_for_nn") return axis.scale == 1 && in == out ? x : (x + 0.5) / axis.scale;
   if (mode == "align_corners") return axis.output == 1 ? 0 : x * (in - 1) / (out - 1);
   if (mode == "pytorch_half_pixel" && axis.output == 1) return 0;
   if (mode == "tf_crop_and_resize")

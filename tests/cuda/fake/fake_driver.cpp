@@ -243,10 +243,6 @@ FAKE_API cuMemcpyDtoHAsync_v2(void* to, DevicePtr from, size_t bytes, StreamHand
   if (memory().holds(reinterpret_cast<DevicePtr>(to), 1)) return kInvalidValue;
   return enqueue(s, [=] { return copy(reinterpret_cast<DevicePtr>(to), from, bytes, false, true); });
 }
-FAKE_API cuMemcpyDtoDAsync_v2(DevicePtr to, DevicePtr from, size_t bytes, StreamHandle s) {
-  FAKE_LOCK;
-  return enqueue(s, [=] { return copy(to, from, bytes, true, true); });
-}
 FAKE_API cuMemsetD8Async(DevicePtr to, unsigned char value, size_t bytes, StreamHandle s) {
   FAKE_LOCK;
   return enqueue(s, [=] {
@@ -289,11 +285,6 @@ FAKE_API cuStreamEndCapture(StreamHandle s, Graph* graph) {
 FAKE_API cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long long) {
   FAKE_LOCK;
   *exec = new GraphExecRecord{graph->work};
-  return kSuccess;
-}
-FAKE_API cuGraphExecUpdate_v2(GraphExec exec, Graph graph, GraphUpdateInfo*) {
-  FAKE_LOCK;
-  exec->work = graph->work;
   return kSuccess;
 }
 FAKE_API cuGraphLaunch(GraphExec exec, StreamHandle s) {

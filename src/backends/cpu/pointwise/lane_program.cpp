@@ -38,6 +38,7 @@ template <class T>
 bool integer_loop(const ScalarInstruction& f, const T* a, const T* b, T* out, int n) {
   using U = uint64_t;
   constexpr bool kSigned = std::is_signed_v<T>;
+  constexpr U kWidth = 8 * sizeof(T);
   switch (f.op) {
     case ScalarOp::kCopy: apply(a, a, out, n, [](T x, T) { return x; }); return true;
     case ScalarOp::kAdd:
@@ -87,10 +88,10 @@ bool integer_loop(const ScalarInstruction& f, const T* a, const T* b, T* out, in
     case ScalarOp::kBitXor: apply(a, b, out, n, [](T x, T y) { return x ^ y; }); return true;
     case ScalarOp::kBitNot: apply(a, a, out, n, [](T x, T) { return ~x; }); return true;
     case ScalarOp::kShiftLeft:
-      apply(a, b, out, n, [](T x, T y) { return U(y) > 63 ? T(0) : static_cast<T>(U(x) << U(y)); });
+      apply(a, b, out, n, [](T x, T y) { return U(y) >= kWidth ? T(0) : static_cast<T>(U(x) << U(y)); });
       return true;
     case ScalarOp::kShiftRight:
-      apply(a, b, out, n, [](T x, T y) { return U(y) > 63 ? T(0) : static_cast<T>(x >> U(y)); });
+      apply(a, b, out, n, [](T x, T y) { return static_cast<T>(U(y) < kWidth ? x >> U(y) : x < 0 ? -1 : 0); });
       return true;
     default: return false;
   }
