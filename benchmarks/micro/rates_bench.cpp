@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -44,9 +45,10 @@ __attribute__((target("avx512f"))) float multiply_adds(int64_t rounds) {
   const __m512 x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(1e-3f);
   for (int64_t i = 0; i < rounds; ++i)
     for (int k = 0; k < 12; ++k) s[k] = _mm512_fmadd_ps(s[k], x, y);
-  float total = 0;
-  for (int k = 0; k < 12; ++k) total += _mm512_reduce_add_ps(s[k]);
-  return total;
+  for (int k = 1; k < 12; ++k) s[0] = _mm512_add_ps(s[0], s[k]);
+  float lanes[16];
+  _mm512_storeu_ps(lanes, s[0]);
+  return std::accumulate(lanes, lanes + 16, 0.0f);
 }
 
 }  // namespace

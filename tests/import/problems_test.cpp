@@ -41,7 +41,8 @@ TEST(ImportProblems, UnknownOperatorsAreListedOnce) {
   EXPECT_EQ(error_of(spec),
             "2 problems\n"
             "  operator Zap is not supported: 4 nodes, 'n1', 'Zap#1', 'n3', ...\n"
-            "  operator com.acme.Pow is not supported: 1 node, 'p'");
+            "  operator com.acme.Pow is not supported: 1 node, 'p'; an operator of your own can be added "
+            "(docs/user-operators.md)");
   EXPECT_EQ(kind_of(spec), ErrorKind::kUnsupported);
 }
 

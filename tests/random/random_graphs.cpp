@@ -114,7 +114,7 @@ class Session {
       const auto engine = compile(std::move(model), options);
       stage = "run";
       if (is_random(*made.graph)) return "";
-      const Baseline baseline(judge);
+      const Baseline baseline(judge, setting.threads);
       verify_engine(engine, baseline, {"random graph", made.inputs, baseline.run(made.inputs)});
       return "";
     } catch (const std::exception& error) {
