@@ -62,6 +62,9 @@ void add_build_flags(CLI::App& command, Options& o) {
       ->capture_default_str();
   command.add_option("--precision-of", o.precision_of,
                      "PATTERN=fp32|fp16|bf16 for nodes by name, output or operator; * and ? match any text");
+  command.add_option(
+      "--samples", o.samples,
+      "a .npz file with an array for each input: real data to verify on and to measure ranges with");
   command.add_option("--mark", o.marks, "an inner tensor that becomes an output too");
   command.add_option("--timing-cache", o.timing_cache,
                      "file of measured times; default: ~/.cache/wootz/timings.txt; '': none");

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "cli/npz.h"
 #include "cli/progress.h"
 
 namespace wootz::cli {
@@ -80,6 +81,11 @@ BuildOptions build_options(const Options& o) {
   b.vendor_libraries = !o.no_vendor;
   b.precision = o.precision;
   b.precision_of = o.precision_of;
+  for (const std::string& path : o.samples) {
+    NamedData sample;
+    for (auto& [name, tensor] : read_npz(path)) sample[name] = Datum(std::move(tensor));
+    b.samples.push_back(std::move(sample));
+  }
   b.timing_cache = o.timing_cache;
   b.marks = o.marks;
   b.disabled_passes = o.disabled_passes;

@@ -21,6 +21,7 @@ struct Options {
   std::vector<std::string> disabled_passes;
   std::string precision = "fp32";
   std::vector<std::string> precision_of;  // PATTERN=fp16
+  std::vector<std::string> samples;       // .npz files
   std::string timing_cache = "default";
   std::string dump;
   int64_t max_patches = -1;

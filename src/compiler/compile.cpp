@@ -94,6 +94,12 @@ class Build {
       engine_->remarks.push_back(
           {"verify", {}, "the model does not take random inputs (" + e.message() + "); give samples"});
     }
+    if (precision_.lowers() && options_.samples.empty())
+      engine_->remarks.push_back(
+          {"verify",
+           {},
+           "ranges for 16-bit types were measured on random inputs alone; give samples "
+           "of real data"});
     baseline_seconds_ = seconds_since(start);
   }
 

@@ -17,6 +17,7 @@
 #include "passes/merge_duplicate_nodes.h"
 #include "passes/own_subgraph_outputs.h"
 #include "passes/pass_manager.h"
+#include "passes/precision/integer_products.h"
 #include "passes/precision/lower_precision.h"
 #include "passes/recognise/recognise_activations.h"
 #include "passes/recognise/recognise_attention.h"
@@ -28,7 +29,8 @@ namespace wootz {
 std::vector<Phase> pipeline() {
   return {
       // Shapes before rules: rules look at known shapes and constants.
-      {"clean", {fold_shapes(), fold_constants(), inline_branches()}, true},
+      // Integer products before folding: it would make float32 of 8-bit weights.
+      {"clean", {integer_products(), fold_shapes(), fold_constants(), inline_branches()}, true},
       // Norms before fold_batch_norm: it would take their factors and terms for a convolution's. Attention
       // after
       // eliminate_transposes, that leaves one transpose on each operand.
@@ -39,7 +41,7 @@ std::vector<Phase> pipeline() {
        true},
       // After recognition: norms and attention keep their sums in float32 as one operator. Before layouts and
       // fusion: casts join regions.
-      {"precision", {lower_precision(), simplify_algebra()}, false},
+      {"precision", {expand_quantize(), lower_precision(), simplify_algebra()}, false},
       // Layouts before fusion: regions do not span layouts.
       {"layout", {assign_layouts()}, false},
       {"fuse", {fuse(), permit_tf32()}, false},

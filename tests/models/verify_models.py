@@ -32,7 +32,7 @@ def verify(wootz, entry, folder, flags):
     if "tolerance" in entry:
         command += ["--tolerance", str(entry["tolerance"])]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in (0, 4):
+    if done.returncode not in (0, 4) or not done.stdout:
         return False, float("nan"), done.stderr.strip() or f"exit code {done.returncode}"
     rows = json.loads(done.stdout)
     failed = [r for r in rows if not passes(r, entry)]

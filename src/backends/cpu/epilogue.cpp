@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/pointwise/lanes.h"
 #include "ir/element.h"
 
 namespace wootz {
@@ -20,9 +21,9 @@ std::optional<std::string> EpiloguePlan::make_operand(const Problem& problem, in
                                                       EpilogueOperand& operand) const {
   const TensorDesc& desc = problem.inputs[static_cast<size_t>(input)];
   if (desc.dtype != DType::kFloat32 && desc.dtype != DType::kBool && desc.dtype != DType::kFloat16 &&
-      desc.dtype != DType::kBFloat16)
+      desc.dtype != DType::kBFloat16 && desc.dtype != DType::kUint8 && desc.dtype != DType::kInt8)
     return input_label(input) + " is " + std::string(dtype_name(desc.dtype)) +
-           ", expected a floating-point type or bool";
+           ", expected a floating-point type, bool or 8 bits";
   operand.dtype = desc.dtype;
   if (desc.dims.size() > main_dims.size())
     return input_label(input) + " has a higher rank than the main result";
@@ -182,6 +183,8 @@ float element(const EpilogueOperand& o, const void* data, int64_t at) {
     case DType::kBool: return static_cast<const uint8_t*>(data)[at] != 0 ? 1.0f : 0.0f;
     case DType::kFloat16: return float_from_half(static_cast<const uint16_t*>(data)[at]);
     case DType::kBFloat16: return float_from_bfloat16(static_cast<const uint16_t*>(data)[at]);
+    case DType::kUint8: return static_cast<const uint8_t*>(data)[at];
+    case DType::kInt8: return static_cast<const int8_t*>(data)[at];
     default: return static_cast<const float*>(data)[at];
   }
 }
@@ -208,8 +211,13 @@ void Epilogue::apply_row(float* run, int64_t row, int64_t column, int64_t count)
       at[i] = {static_cast<const float*>(operands[i]) + offset, static_cast<int>(o.column_stride)};
       continue;
     }
-    for (int64_t c = 0; c < (o.column_stride == 0 ? 1 : count); ++c)
-      gathered[i][c] = element(o, operands[i], offset + c * o.column_stride);
+    if (o.dtype == DType::kUint8 && o.column_stride == 1)
+      float_from_uint8(static_cast<const uint8_t*>(operands[i]) + offset, gathered[i], count);
+    else if (o.dtype == DType::kInt8 && o.column_stride == 1)
+      float_from_int8(static_cast<const int8_t*>(operands[i]) + offset, gathered[i], count);
+    else
+      for (int64_t c = 0; c < (o.column_stride == 0 ? 1 : count); ++c)
+        gathered[i][c] = element(o, operands[i], offset + c * o.column_stride);
     at[i] = {gathered[i], o.column_stride == 0 ? 0 : 1};
   }
   plan->tail_->run(at, &run, static_cast<int>(count));

@@ -77,6 +77,7 @@ class Tail {
         refused_.emplace_back(next, reason);
         continue;
       }
+      absorb_dequantization(*next);
       nodes_.push_back(next);
       add_readers(*next);
       if (leaving_values() == 1 && pays()) best = nodes_.size();
@@ -95,6 +96,35 @@ class Tail {
     for (const Use& u : node.output(0)->uses())
       if (u.node->graph() == node.graph() && std::find(nodes_.begin(), nodes_.end(), u.node) == nodes_.end())
         open_.insert(groups_.index_of(u.node));
+  }
+
+  /// An operand that only `node` reads and that comes from 8-bit data is read as that: a quarter of the
+  /// bytes.
+  void absorb_dequantization(const Node& node) {
+    for (const Value* v : node.inputs()) {
+      std::vector<Node*> chain;
+      while (Node* p = dequantizes(v)) {
+        chain.push_back(p);
+        v = p->input(0);
+      }
+      const bool from_bytes =
+          !chain.empty() && (v->type.dtype == DType::kUint8 || v->type.dtype == DType::kInt8);
+      std::vector<Node*> joined = nodes_;
+      joined.insert(joined.end(), chain.begin(), chain.end());
+      if (from_bytes && !groups_.would_cycle(joined)) nodes_ = std::move(joined);
+    }
+  }
+
+  /// The producer of `v` where it is a step of a dequantization that nothing else has or reads.
+  Node* dequantizes(const Value* v) const {
+    Node* p = v && is_read_once(v) ? v->producer() : nullptr;
+    const bool step = p && (p->is("Mul") || p->is("Sub") || p->is("Cast"));
+    if (!step || !same_shape(v, main_.output(0)) || v->layout != main_.output(0)->layout ||
+        v->type.dtype != DType::kFloat32 || std::find(nodes_.begin(), nodes_.end(), p) != nodes_.end() ||
+        groups_[groups_.group_of(p)].nodes.size() > 1)
+      return nullptr;
+    if (!p->is("Cast") && !(p->input(1) && p->input(1)->is_constant())) return nullptr;
+    return p;
   }
 
   const char* refusal(const Node& node) const {
@@ -117,7 +147,10 @@ class Tail {
     if (is_float(main)) return type == main || (is_register_type(main) && is_register_type(type));
     const bool reads_main = std::any_of(node.inputs().begin(), node.inputs().end(),
                                         [&](const Value* v) { return v == main_.output(0); });
-    return type == DType::kFloat32 && reads_main == node.is("Cast");
+    if (reads_main) return type == DType::kFloat32 && node.is("Cast");
+    if (type == DType::kUint8 || type == DType::kInt8)
+      return node.is("Cast") && node.input(0)->type.dtype == DType::kFloat32;
+    return type == DType::kFloat32;
   }
 
   static bool is_register_type(DType type) {

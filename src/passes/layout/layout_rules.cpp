@@ -85,7 +85,7 @@ LayoutRule layout_rule_of(const Node& node, const SizeModel& sizes, const Target
   if (!out || !has_layouts(*out) || !node.domain.empty())
     return node.is("Transpose") && out ? transpose_rule(node) : LayoutRule{};
   if (node.is("Transpose")) return transpose_rule(node);
-  if (node.is("Conv") || node.is("ConvTranspose")) {
+  if (node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger")) {
     Node* self = const_cast<Node*>(&node);
     const Work work = work_of(std::span<Node* const>(&self, 1), sizes);
     return {LayoutRule::Kind::kEqual, {0}, kConvLoss * predicted_seconds(work, target)};

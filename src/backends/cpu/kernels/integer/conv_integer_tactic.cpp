@@ -17,6 +17,7 @@ struct ConvIntegerProblem {
   IntegerProblem integer;
   ConvGeometry geometry;
   ImageStrides x, y;
+  int64_t y_pitch = 0;  // bytes between output pixels of an 8-bit result
 
   static std::optional<std::string> read(const Problem& problem, ConvIntegerProblem& c) {
     const TensorDesc& y = problem.outputs[0];
@@ -33,6 +34,11 @@ struct ConvIntegerProblem {
     main_dims.push_back(g.out_w);
     if (auto why = c.integer.epilogue.prepare(problem, c.integer.view, main_dims, 1, nullptr)) return why;
     if (!c.integer.epilogue.has_program()) return "the tail has no vector form";
+    if (c.integer.to_bytes) {
+      const auto pitch = row_pitch(y, 1);
+      if (!pitch) return "an 8-bit result whose pixels are not evenly spaced";
+      c.y_pitch = *pitch;
+    }
     if (y.dims != main_dims) return "the tail enlarges the main result";
     if (y.size() == 0) return "an empty result";
     c.x = image_strides(x);
@@ -48,15 +54,20 @@ class ConvIntegerKernel final : public Kernel {
     const ConvGeometry& g = p_.geometry;
     panels_ = {nullptr, nullptr, g.taps() * g.group_channels(), g.group_outputs()};
     lda_ = panels_.groups() * 4;
+    const ImageStrides& x = p_.x;
+    dense_ = x.c == 1 && g.groups == 1 && x.w == g.channels && g.dilation_w == 1;
+    in_place_ = dense_ && g.is_pointwise() && p_.integer.a_unsigned && lda_ == g.channels &&
+                x.h == g.in_w * x.w && (g.batch == 1 || x.n == g.in_h * x.h) && !p_.integer.needs_row_sums();
   }
 
   size_t workspace_bytes() const override {
-    return zero_bytes() + static_cast<size_t>(parts_) * part_bytes();
+    return 2 * zero_bytes() + static_cast<size_t>(parts_) * part_bytes();
   }
 
   void launch(const LaunchArgs& args) noexcept override {
     const Epilogue epilogue = p_.integer.epilogue.bind(args);
     const auto* x = static_cast<const uint8_t*>(args.inputs[p_.integer.a_input]);
+    if (p_.integer.to_bytes) return launch_bytes(args, x, epilogue);
     auto* y = static_cast<int32_t*>(args.outputs[0]);
     char* space = static_cast<char*>(args.workspace);
     const ConvGeometry& g = p_.geometry;
@@ -64,7 +75,7 @@ class ConvIntegerKernel final : public Kernel {
     pool_of(args)(parts_, [&](int part, int parts) {
       const int64_t first = g.pixels() * part / parts, end = g.pixels() * (part + 1) / parts;
       auto* tile =
-          reinterpret_cast<int32_t*>(space + zero_bytes() + static_cast<size_t>(part) * part_bytes());
+          reinterpret_cast<int32_t*>(space + 2 * zero_bytes() + static_cast<size_t>(part) * part_bytes());
       auto* sums = tile + kBlockPixels * g.outputs;
       auto* bytes = reinterpret_cast<uint8_t*>(sums + kBlockPixels);
       for (int64_t pixel = first; pixel < end; pixel += kBlockPixels) {
@@ -93,6 +104,61 @@ class ConvIntegerKernel final : public Kernel {
            64 * 64;
   }
 
+  /// 8-bit results, a panel of channels at a time while its sums are in the first cache.
+  void launch_bytes(const LaunchArgs& args, const uint8_t* x, const Epilogue& epilogue) noexcept {
+    const ConvGeometry& g = p_.geometry;
+    auto* y = static_cast<uint8_t*>(args.outputs[0]);
+    char* space = static_cast<char*>(args.workspace);
+    const IntegerZeroPoints zero = p_.integer.bind(args, g.outputs, reinterpret_cast<int32_t*>(space));
+    auto* correction = reinterpret_cast<int32_t*>(space + zero_bytes());
+    for (int64_t j = 0; j < g.outputs; ++j) correction[j] = zero.a * packed_[1].as<int32_t>()[j];
+    const bool sums_needed = p_.integer.needs_row_sums();
+    pool_of(args)(parts_, [&](int part, int parts) {
+      const int64_t first = g.pixels() * part / parts, end = g.pixels() * (part + 1) / parts;
+      alignas(64) int32_t tile[kBlockPixels * IntegerPanels::kPanel], sums[kBlockPixels] = {};
+      auto* bytes =
+          reinterpret_cast<uint8_t*>(space + 2 * zero_bytes() + static_cast<size_t>(part) * part_bytes());
+      for (int64_t pixel = first; pixel < end; pixel += kBlockPixels)
+        for (int64_t group = 0; group < g.groups; ++group) {
+          const int64_t count = std::min(kBlockPixels, end - pixel);
+          for (int64_t i = 0; i < count && !in_place_; ++i)
+            sums[i] = gather(bytes + i * lda_, x, pixel + i, group, static_cast<uint8_t>(zero.a));
+          const IntegerRows rows{in_place_ ? x + pixel * lda_ : bytes, lda_, sums, count};
+          IntegerPanels panels = panels_;
+          panels.data = packed_[0].as<int8_t>() + group * panels_.bytes();
+          panels.column_sums = packed_[1].as<int32_t>() + group * panels_.n;
+          for (int64_t p = 0; p < panels.panels(); ++p) {
+            const int64_t in_group = p * IntegerPanels::kPanel, column = group * panels.n + in_group;
+            multiply_stored(panels, rows, p, tile, IntegerPanels::kPanel);
+            if (sums_needed) remove_zero_points(panels, rows, zero, p, tile, IntegerPanels::kPanel);
+            p_.integer.store_bytes(tile, IntegerPanels::kPanel, sums_needed ? nullptr : correction + column,
+                                   pixel, column, count, std::min(IntegerPanels::kPanel, panels.n - in_group),
+                                   epilogue, y + pixel * p_.y_pitch + column, p_.y_pitch);
+          }
+        }
+    });
+  }
+
+  /// A pixel's patch where its rows are runs of memory and its sum is not wanted.
+  void gather_runs(uint8_t* to, const uint8_t* x, int64_t ox, int64_t oy, int64_t n, uint8_t padding) const {
+    const ConvGeometry& g = p_.geometry;
+    const bool flip = !p_.integer.a_unsigned;
+    const int64_t run = g.kernel_w * g.channels, ix = ox * g.stride_w - g.pad_left;
+    const int64_t skip = std::clamp<int64_t>(-ix, 0, g.kernel_w);
+    const int64_t taps = std::clamp<int64_t>(g.in_w - ix, skip, g.kernel_w) - skip;
+    for (int64_t ky = 0; ky < g.kernel_h; ++ky, to += run) {
+      const int64_t iy = oy * g.stride_h - g.pad_top + ky * g.dilation_h;
+      if (iy < 0 || iy >= g.in_h || taps == 0) {
+        std::fill(to, to + run, padding);
+        continue;
+      }
+      const uint8_t* from = x + n * p_.x.n + iy * p_.x.h + (ix + skip) * p_.x.w;
+      std::fill(to, to + skip * g.channels, padding);
+      copy_stored(to + skip * g.channels, from, taps * g.channels, flip);
+      std::fill(to + (skip + taps) * g.channels, to + run, padding);
+    }
+  }
+
   /// The patch of one output pixel in stored form, taps before channels; returns its sum.
   int32_t gather(uint8_t* to, const uint8_t* x, int64_t pixel, int64_t group, uint8_t padding) const {
     const ConvGeometry& g = p_.geometry;
@@ -101,6 +167,11 @@ class ConvIntegerKernel final : public Kernel {
     const bool flip = !p_.integer.a_unsigned;
     const uint8_t mask = flip ? 0x80 : 0;
     uint8_t* const start = to;
+    if (dense_ && !p_.integer.needs_row_sums()) {
+      gather_runs(to, x, ox, oy, n, padding);
+      std::fill(to + g.taps() * channels, to + lda_, uint8_t{0});
+      return 0;
+    }
     int32_t sum = 0;
     for (int64_t ky = 0; ky < g.kernel_h; ++ky)
       for (int64_t kx = 0; kx < g.kernel_w; ++kx, to += channels) {
@@ -137,10 +208,13 @@ class ConvIntegerKernel final : public Kernel {
   IntegerPanels panels_;
   int parts_;
   int64_t lda_ = 0;
+  bool dense_ = false;     // kernel rows of a patch are runs of memory
+  bool in_place_ = false;  // patches are the image's own bytes
 };
 
 class ConvIntegerTactic final : public Tactic {
  public:
+  int version() const override { return 2; }
   std::string_view id() const override { return "cpu.conv_integer.gather"; }
 
   std::optional<std::string> refusal(const Problem& problem) const override {

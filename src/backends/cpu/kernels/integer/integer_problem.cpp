@@ -40,6 +40,24 @@ std::optional<std::string> drop_cast(ContractionView& view) {
 
 bool is_byte(DType dtype) { return dtype == DType::kUint8 || dtype == DType::kInt8; }
 
+/// Bytes between quantizations of a tail are whole float32 numbers: casts become copies.
+std::optional<std::string> compute_bytes_as_float(ScalarProgram& p) {
+  const auto operands = static_cast<int>(p.operands.size());
+  for (ScalarInstruction& in : p.instructions) {
+    if (is_byte(in.dtype)) {
+      const bool clipped = in.op == ScalarOp::kCast && in.a >= operands &&
+                           p.instructions[static_cast<size_t>(in.a - operands)].op == ScalarOp::kClip;
+      if (!clipped) return "8-bit arithmetic in the tail";
+      in.op = ScalarOp::kCopy, in.dtype = DType::kFloat32;
+    } else if (in.op == ScalarOp::kCast && in.dtype == DType::kFloat32) {
+      in.op = ScalarOp::kCopy;
+    }
+  }
+  for (DType& d : p.operands)
+    if (is_byte(d)) d = DType::kFloat32;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> IntegerProblem::read(const Problem& problem, std::string_view op, int64_t columns,
@@ -60,9 +78,22 @@ std::optional<std::string> IntegerProblem::read(const Problem& problem, std::str
   const DType y = problem.outputs[0].dtype;
   if (g.view.tail.program.instructions.empty())
     return y == DType::kInt32 ? std::nullopt : std::optional<std::string>("a result that is not int32");
-  if (y != DType::kFloat32) return "a result of type " + std::string(dtype_name(y)) + ", expected float32";
+  g.to_bytes = is_byte(y);
+  if (y != DType::kFloat32 && !g.to_bytes) return "a result of type " + std::string(dtype_name(y));
   g.casts = true;
-  return drop_cast(g.view);
+  if (auto why = drop_cast(g.view)) return why;
+  ScalarProgram& tail = g.view.tail.program;
+  if (g.to_bytes && !take_quantize_tail(tail, y, g.quantize))
+    return "an 8-bit result that is not quantized for the tensor";
+  if (auto why = compute_bytes_as_float(tail)) return why;
+  if (!g.to_bytes) return std::nullopt;
+  std::vector<const TensorDesc*> operands;
+  for (int input : g.view.tail_inputs)
+    operands.push_back(input < 0 ? nullptr : &problem.inputs[static_cast<size_t>(input)]);
+  Requantize direct;
+  direct.tail = g.quantize;
+  if (Requantize::read(tail, operands, columns, direct)) g.direct = std::move(direct);
+  return std::nullopt;
 }
 
 IntegerZeroPoints IntegerProblem::bind(const LaunchArgs& args, int64_t columns, int32_t* b) const noexcept {
@@ -70,6 +101,20 @@ IntegerZeroPoints IntegerProblem::bind(const LaunchArgs& args, int64_t columns, 
   const bool by_column = b_zero.count == columns && columns > 1;
   for (int64_t i = 0; i < (by_column ? columns : 1); ++i) b[i] = b_zero.value(zb, i, b_unsigned);
   return {a_zero.value(za, 0, a_unsigned), b, by_column};
+}
+
+void IntegerProblem::store_bytes(int32_t* tile, int64_t ld, const int32_t* correction, int64_t row,
+                                 int64_t column, int64_t rows, int64_t columns, const Epilogue& bound,
+                                 uint8_t* to, int64_t pitch) const noexcept {
+  if (direct) {
+    for (int64_t r = 0; r < rows; ++r)
+      requantize_row(*direct, tile + r * ld, correction, column, columns, to + r * pitch);
+    return;
+  }
+  auto* values = reinterpret_cast<float*>(tile);
+  for (int64_t r = 0; r < rows; ++r) float_from_sums(tile + r * ld, correction, columns, values + r * ld);
+  bound.apply_whole(values, row, column, rows, columns, ld);
+  for (int64_t r = 0; r < rows; ++r) quantize_row(quantize, values + r * ld, columns, to + r * pitch);
 }
 
 void IntegerProblem::finish(int32_t* tile, int64_t row, int64_t column, int64_t rows, int64_t columns,

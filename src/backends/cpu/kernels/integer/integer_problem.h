@@ -4,6 +4,7 @@
 #pragma once
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernels/integer/integer_product.h"
+#include "backends/cpu/kernels/integer/requantize.h"
 
 namespace wootz {
 
@@ -32,14 +33,26 @@ struct IntegerProblem {
   ZeroPoint a_zero, b_zero;
   bool casts = false;  // the result is float32: the products are cast, then the tail runs
   EpiloguePlan epilogue;
+  bool to_bytes = false;  // the result is 8-bit: quantized behind the tail
+  QuantizeTail quantize;
+  std::optional<Requantize> direct;  // the whole tail, where it is scale, bias and clip
 
-  /// Reads operands and zero points; the tail's Cast leaves view.tail. The caller prepares the epilogue.
+  /// Whether sums of the stored rows are needed: the columns' zero points in stored form are not 0.
+  bool needs_row_sums() const { return b_unsigned || b_zero.count > 0; }
+
+  /// Reads operands and zero points; the tail's Cast leaves view.tail, and so does the quantization at its
+  /// end. The caller prepares the epilogue.
   static std::optional<std::string> read(const Problem& problem, std::string_view op, int64_t columns,
                                          IntegerProblem& integer);
 
   /// Zero points of this run; `b` has room for a stored value per column.
   IntegerZeroPoints bind(const LaunchArgs& args, int64_t columns, int32_t* b) const noexcept;
   /// Finishes rows of int32 products in place: cast and tail.
+  /// Writes 8-bit results of sums that still lack `correction` (null: none). `to` is where element (row,
+  /// column) lies, rows are `pitch` bytes apart. The tile is overwritten.
+  void store_bytes(int32_t* tile, int64_t ld, const int32_t* correction, int64_t row, int64_t column,
+                   int64_t rows, int64_t columns, const Epilogue& bound, uint8_t* to,
+                   int64_t pitch) const noexcept;
   void finish(int32_t* tile, int64_t row, int64_t column, int64_t rows, int64_t columns, int64_t ld,
               const Epilogue& bound) const noexcept;
 };

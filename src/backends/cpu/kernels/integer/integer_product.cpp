@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-
 #include "backends/cpu/cpu_features.h"
 
 namespace wootz {
@@ -25,27 +24,39 @@ void pack_integer(const IntegerPanels& shape, bool is_unsigned, const uint8_t* s
     }
 }
 
-void multiply_integer(const IntegerPanels& panels, const IntegerRows& left, const IntegerZeroPoints& zero,
-                      int64_t p0, int64_t p1, int32_t* c, int64_t ldc) noexcept {
+void multiply_stored(const IntegerPanels& panels, const IntegerRows& left, int64_t p, int32_t* c,
+                     int64_t ldc) noexcept {
   const auto product = cpu_features().avx512_vnni ? integer_panel_avx512vnni : integer_panel_portable;
+  const int64_t left_columns = panels.n - p * IntegerPanels::kPanel;
+  product(left.a, left.lda, left.rows, panels.at(p), panels.groups(),
+          static_cast<int>(std::min(IntegerPanels::kPanel, left_columns)), c, ldc);
+}
+
+void remove_zero_points(const IntegerPanels& panels, const IntegerRows& left, const IntegerZeroPoints& zero,
+                        int64_t p, int32_t* c, int64_t ldc) noexcept {
   // Unsigned arithmetic: the result is defined modulo 2^32.
   const auto za = static_cast<uint32_t>(zero.a);
-  for (int64_t p = p0; p < p1; ++p) {
-    const int64_t first = p * IntegerPanels::kPanel;
-    const int columns = static_cast<int>(std::min(IntegerPanels::kPanel, panels.n - first));
-    product(left.a, left.lda, left.rows, panels.at(p), panels.groups(), columns, c + first, ldc);
-    const int32_t* sums = panels.column_sums + first;
-    for (int64_t r = 0; r < left.rows; ++r) {
-      auto* row = reinterpret_cast<uint32_t*>(c + r * ldc + first);
-      const uint32_t rest = static_cast<uint32_t>(left.sums[r]) - static_cast<uint32_t>(panels.k) * za;
-      if (zero.b_by_column) {
-        for (int j = 0; j < columns; ++j)
-          row[j] -= za * static_cast<uint32_t>(sums[j]) + static_cast<uint32_t>(zero.b[first + j]) * rest;
-      } else {
-        const uint32_t same = static_cast<uint32_t>(zero.b[0]) * rest;
-        for (int j = 0; j < columns; ++j) row[j] -= za * static_cast<uint32_t>(sums[j]) + same;
-      }
+  const int64_t first = p * IntegerPanels::kPanel;
+  const int columns = static_cast<int>(std::min(IntegerPanels::kPanel, panels.n - first));
+  const int32_t* sums = panels.column_sums + first;
+  for (int64_t r = 0; r < left.rows; ++r) {
+    auto* row = reinterpret_cast<uint32_t*>(c + r * ldc);
+    const uint32_t rest = static_cast<uint32_t>(left.sums[r]) - static_cast<uint32_t>(panels.k) * za;
+    if (zero.b_by_column) {
+      for (int j = 0; j < columns; ++j)
+        row[j] -= za * static_cast<uint32_t>(sums[j]) + static_cast<uint32_t>(zero.b[first + j]) * rest;
+    } else {
+      const uint32_t same = static_cast<uint32_t>(zero.b[0]) * rest;
+      for (int j = 0; j < columns; ++j) row[j] -= za * static_cast<uint32_t>(sums[j]) + same;
     }
+  }
+}
+
+void multiply_integer(const IntegerPanels& panels, const IntegerRows& left, const IntegerZeroPoints& zero,
+                      int64_t p0, int64_t p1, int32_t* c, int64_t ldc) noexcept {
+  for (int64_t p = p0; p < p1; ++p) {
+    multiply_stored(panels, left, p, c + p * IntegerPanels::kPanel, ldc);
+    remove_zero_points(panels, left, zero, p, c + p * IntegerPanels::kPanel, ldc);
   }
 }
 
@@ -57,6 +68,14 @@ int32_t copy_bytes(uint8_t* to, const uint8_t* from, int64_t count, bool flip) n
     sum += to[i];
   }
   return sum;
+}
+
+void copy_stored(uint8_t* to, const uint8_t* from, int64_t count, bool flip) noexcept {
+  if (!flip) {
+    std::memcpy(to, from, static_cast<size_t>(count));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) to[i] = from[i] ^ 0x80;
 }
 
 }  // namespace wootz

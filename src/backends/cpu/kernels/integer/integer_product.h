@@ -41,6 +41,14 @@ struct IntegerZeroPoints {
   bool b_by_column = false;
 };
 
+/// c[rows, columns of panel p] = sum over k of a * b in stored form: no zero point is taken out.
+void multiply_stored(const IntegerPanels& panels, const IntegerRows& left, int64_t p, int32_t* c,
+                     int64_t ldc) noexcept;
+
+/// Takes zero points out of what multiply_stored left for panel p.
+void remove_zero_points(const IntegerPanels& panels, const IntegerRows& left, const IntegerZeroPoints& zero,
+                        int64_t p, int32_t* c, int64_t ldc) noexcept;
+
 /// c[rows, columns of panels p0..p1] = sum over k of (a - za) * (b - zb), modulo 2^32. `c` is at row 0,
 /// column 0.
 void multiply_integer(const IntegerPanels& panels, const IntegerRows& left, const IntegerZeroPoints& zero,
@@ -48,5 +56,7 @@ void multiply_integer(const IntegerPanels& panels, const IntegerRows& left, cons
 
 /// Copies `count` bytes, adding 128 (modulo 256) where `flip`; returns the sum of the copied bytes.
 int32_t copy_bytes(uint8_t* to, const uint8_t* from, int64_t count, bool flip) noexcept;
+/// The same without the sum.
+void copy_stored(uint8_t* to, const uint8_t* from, int64_t count, bool flip) noexcept;
 
 }  // namespace wootz

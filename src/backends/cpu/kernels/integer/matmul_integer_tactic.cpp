@@ -53,12 +53,13 @@ class MatMulIntegerKernel final : public Kernel {
   }
 
   size_t workspace_bytes() const override {
-    return zero_bytes() + static_cast<size_t>(parts_) * part_bytes();
+    return 2 * zero_bytes() + static_cast<size_t>(parts_) * part_bytes();
   }
 
   void launch(const LaunchArgs& args) noexcept override {
     const Epilogue epilogue = p_.integer.epilogue.bind(args);
     const auto* a = static_cast<const uint8_t*>(args.inputs[p_.integer.a_input]);
+    if (p_.integer.to_bytes) return launch_bytes(args, a, epilogue);
     auto* c = static_cast<int32_t*>(args.outputs[0]);
     char* space = static_cast<char*>(args.workspace);
     const IntegerZeroPoints zero = p_.integer.bind(args, p_.n, reinterpret_cast<int32_t*>(space));
@@ -66,7 +67,7 @@ class MatMulIntegerKernel final : public Kernel {
       const IntegerRange r = integer_range(panels_, p_.rows, part, parts);
       if (r.p0 == r.p1) return;
       auto* bytes =
-          reinterpret_cast<uint8_t*>(space + zero_bytes() + static_cast<size_t>(part) * part_bytes());
+          reinterpret_cast<uint8_t*>(space + 2 * zero_bytes() + static_cast<size_t>(part) * part_bytes());
       auto* sums = reinterpret_cast<int32_t*>(bytes + block_ * lda_);
       for (int64_t row = r.r0; row < r.r1; row += block_) {
         const int64_t count = std::min(block_, r.r1 - row);
@@ -84,6 +85,40 @@ class MatMulIntegerKernel final : public Kernel {
   }
 
  private:
+  /// 8-bit results, a panel of columns at a time while its sums are in the first cache.
+  void launch_bytes(const LaunchArgs& args, const uint8_t* a, const Epilogue& epilogue) noexcept {
+    auto* y = static_cast<uint8_t*>(args.outputs[0]);
+    char* space = static_cast<char*>(args.workspace);
+    const IntegerZeroPoints zero = p_.integer.bind(args, p_.n, reinterpret_cast<int32_t*>(space));
+    auto* correction = reinterpret_cast<int32_t*>(space + zero_bytes());
+    for (int64_t j = 0; j < p_.n; ++j) correction[j] = zero.a * panels_.column_sums[j];
+    const bool sums_needed = p_.integer.needs_row_sums();
+    const bool in_place = p_.integer.a_unsigned && lda_ == p_.k && !sums_needed;
+    pool_of(args)(parts_, [&](int part, int parts) {
+      const IntegerRange r = integer_range(panels_, p_.rows, part, parts);
+      alignas(64) int32_t tile[kBlockRows * IntegerPanels::kPanel], sums[kBlockRows] = {};
+      auto* bytes =
+          reinterpret_cast<uint8_t*>(space + 2 * zero_bytes() + static_cast<size_t>(part) * part_bytes());
+      for (int64_t row = r.r0; row < r.r1; row += block_) {
+        const int64_t count = std::min(block_, r.r1 - row);
+        for (int64_t i = 0; i < count && !in_place; ++i) {
+          uint8_t* to = bytes + i * lda_;
+          sums[i] = copy_bytes(to, a + (row + i) * p_.k, p_.k, !p_.integer.a_unsigned);
+          std::fill(to + p_.k, to + lda_, uint8_t{0});
+        }
+        const IntegerRows rows{in_place ? a + row * lda_ : bytes, lda_, sums, count};
+        for (int64_t p = r.p0; p < r.p1; ++p) {
+          const int64_t column = p * IntegerPanels::kPanel;
+          multiply_stored(panels_, rows, p, tile, IntegerPanels::kPanel);
+          if (sums_needed) remove_zero_points(panels_, rows, zero, p, tile, IntegerPanels::kPanel);
+          p_.integer.store_bytes(tile, IntegerPanels::kPanel, sums_needed ? nullptr : correction + column,
+                                 row, column, count, std::min(IntegerPanels::kPanel, p_.n - column), epilogue,
+                                 y + row * p_.c_row + column, p_.c_row);
+        }
+      }
+    });
+  }
+
   size_t zero_bytes() const { return (static_cast<size_t>(p_.n) * 4 + 63) / 64 * 64; }
   size_t part_bytes() const { return (static_cast<size_t>(block_ * (lda_ + 4)) + 63) / 64 * 64; }
 
@@ -96,6 +131,7 @@ class MatMulIntegerKernel final : public Kernel {
 
 class MatMulIntegerTactic final : public Tactic {
  public:
+  int version() const override { return 2; }
   std::string_view id() const override { return "cpu.matmul_integer.packed"; }
 
   std::optional<std::string> refusal(const Problem& problem) const override {

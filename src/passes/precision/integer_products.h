@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "passes/pass.h"
+
+namespace wootz {
+
+/// Convolutions and products of dequantized 8-bit values with dequantized 8-bit weights become exact integer
+/// ones (ConvInteger, MatMulInteger), scaled afterwards; movements between a DequantizeLinear and a
+/// QuantizeLinear of the same parameters move the integers. Runs before constants fold: weights stay 8-bit.
+Pass integer_products();
+
+/// QuantizeLinear and DequantizeLinear with constant parameters become pointwise nodes, which join regions.
+Pass expand_quantize();
+
+}  // namespace wootz

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading QuantizeLinear and DequantizeLinear nodes whose scales are constants.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace wootz {
+
+/// Scale and zero point of a Q or DQ node between float32 and 8-bit integers: one for the tensor, or one for
+/// each index of `axis`.
+struct Quantization {
+  const Node* node = nullptr;
+  Value* x = nullptr;  // what the node reads
+  DType integer = DType::kUint8;
+  std::vector<float> scales;
+  std::vector<double> zeros;  // one, or as many as scales
+  Value* zero = nullptr;      // as the model gives it; null: 0
+  int64_t axis = 0;           // where there are several scales
+
+  bool per_tensor() const { return scales.size() == 1; }
+  bool symmetric() const;
+};
+std::optional<Quantization> read_quantization(const Node* node);
+
+/// Of the DequantizeLinear that makes `value`; nothing for other producers.
+std::optional<Quantization> dequantized(const Value* value);
+
+bool same_parameters(const Quantization& a, const Quantization& b);
+
+}  // namespace wootz
