@@ -25,9 +25,14 @@ void infer_float(InferContext& c) {
 /// Element i of a list with one entry for all or one a feature.
 template <class List>
 auto per_feature(const EvalContext& c, const List& list, int64_t features, const char* name) {
-  c.check(list.size() == 1 || static_cast<int64_t>(list.size()) == features,
-          std::string(name) + ": expected 1 or " + std::to_string(features) + " numbers, found " +
-              std::to_string(list.size()));
+  if (list.size() != 1 && static_cast<int64_t>(list.size()) != features) {
+    std::string text = name;
+    text += ": expected 1 or ";
+    text += std::to_string(features);
+    text += " numbers, found ";
+    text += std::to_string(list.size());
+    c.check(false, text);
+  }
   return [&list](int64_t i) { return list[list.size() == 1 ? 0 : static_cast<size_t>(i)]; };
 }
 
