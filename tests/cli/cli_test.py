@@ -24,7 +24,8 @@ def conv_model(path, layers=1, width=4):
     random = np.random.default_rng(1)
     nodes, weights, name, channels = [], [], "x", 3
     for i in range(layers):
-        weights.append(numpy_helper.from_array(random.normal(size=(width, channels, 3, 3)).astype(np.float32), f"w{i}"))
+        weight = random.normal(size=(width, channels, 3, 3)) * (2 / (9 * channels)) ** 0.5  # values keep their scale
+        weights.append(numpy_helper.from_array(weight.astype(np.float32), f"w{i}"))
         nodes.append(helper.make_node("Conv", [name, f"w{i}"], [f"c{i}"], name=f"conv{i}", pads=[1, 1, 1, 1]))
         name, channels = "y" if i == layers - 1 else f"r{i}", width
         nodes.append(helper.make_node("Relu", [f"c{i}"], [name]))
@@ -174,8 +175,8 @@ class CommandLine(unittest.TestCase):
         self.assertIn("the timing cache was not written", run.stdout)
 
     def test_ctrl_c_cancels_a_build(self):
-        conv_model(self.path("deep.onnx"), layers=12, width=64)
-        command = [COMMAND, "build", "deep.onnx", "-o", "deep.wtz", "--shapes", "x:1x3x96x96", "--timing-cache", ""]
+        conv_model(self.path("deep.onnx"), layers=100, width=64)
+        command = [COMMAND, "build", "deep.onnx", "-o", "deep.wtz", "--shapes", "x:1x3x192x192", "--timing-cache", ""]
         before = set(os.listdir(self.folder))
         build = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
         time.sleep(0.5)
