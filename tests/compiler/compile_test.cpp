@@ -139,6 +139,17 @@ std::string message_of(const std::function<void()>& f) {
   return "no error";
 }
 
+TEST(Baseline, SumsThatOverflowOnTheirWayAreLeftToTheReference) {
+  Tensor a = Tensor::zeros(DType::kFloat32, {256, 512}), b = Tensor::zeros(DType::kFloat32, {512, 256});
+  std::fill_n(a.as<float>(), a.size(), 1e20f);
+  for (int64_t i = 0; i < b.size(); ++i) b.as<float>()[i] = i < b.size() / 2 ? 1e19f : -1e19f;
+  const Baseline baseline(
+      read_model("graph(%a: float32[256,512], %b: float32[512,256]) -> (%y) {\n%y = MatMul(%a, %b)\n}"), 2);
+  const std::vector<Datum> inputs{Datum(a), Datum(b)};
+  const Tensor y = baseline.run(inputs)[0].tensor;
+  for (int64_t i = 0; i < y.size(); ++i) ASSERT_EQ(y.as<float>()[i], 0) << i;
+}
+
 TEST(Compile, EveryPassCanBeDisabled) {
   for (const Phase& phase : pipeline())
     for (const Pass& pass : phase.passes) {
