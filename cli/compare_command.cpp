@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/npz.h"
 #include "cli/options.h"
@@ -14,14 +15,15 @@ namespace {
 /// What is compared: RUNTIME:PATH or a path alone.
 struct Side {
   std::string text, runtime, path;  // runtime: "engine", "reference", "stored", or a peer's name
+  std::optional<Engine> engine;  // where the runtime is "engine": built once, for its inputs and its results
 };
 
 Side parse_side(const std::string& text) {
   const size_t colon = text.find(':');
   const std::string head = colon == std::string::npos ? "" : text.substr(0, colon);
-  if (head == "reference" || is_peer(head)) return {text, head, text.substr(colon + 1)};
-  if (text.ends_with(".npz")) return {text, "stored", text};
-  if (text.ends_with(".onnx") || text.ends_with(".wtz")) return {text, "engine", text};
+  if (head == "reference" || is_peer(head)) return {text, head, text.substr(colon + 1), {}};
+  if (text.ends_with(".npz")) return {text, "stored", text, {}};
+  if (text.ends_with(".onnx") || text.ends_with(".wtz")) return {text, "engine", text, {}};
   throw Error(ErrorKind::kInvalidArgument,
               "compare: expected a .onnx, .wtz or .npz file, or reference:, onnxruntime:, openvino: or "
               "torch: before a "
@@ -35,7 +37,7 @@ NamedData stored(const std::string& path) {
   return data;
 }
 
-Engine engine_of(const Side& side, const Options& o) {
+Engine open_side(const Side& side, const Options& o) {
   Options own = o;
   own.model = side.path;
   if (o.all && side.path.ends_with(".onnx")) own.marks = {"*"};
@@ -45,12 +47,14 @@ Engine engine_of(const Side& side, const Options& o) {
 /// Inputs of the asked or tuned shapes; some side must be able to say which.
 NamedData choose_inputs(const std::vector<Side>& sides, const Options& o) {
   if (!o.inputs.empty()) return stored(o.inputs);
+  for (const Side& s : sides)
+    if (s.engine) return random_inputs(*s.engine, o);
   for (const Side& s : sides) {
-    if (!s.path.ends_with(".onnx") && !s.path.ends_with(".wtz")) continue;
+    if (!s.path.ends_with(".onnx")) continue;
     Options quick = o;
     quick.no_tune = quick.no_verify = true;
     quick.all = false;
-    return random_inputs(engine_of(s, quick), o);
+    return random_inputs(open_side(s, quick), o);
   }
   throw Error(ErrorKind::kInvalidArgument,
               "compare: expected --inputs FILE.npz, since neither side tells its inputs; found none");
@@ -62,7 +66,7 @@ NamedData results_of(const Side& side, const NamedData& inputs, const Options& o
     return run_reference(side.path, inputs,
                          o.all ? std::vector<std::string>{"*"} : std::vector<std::string>{});
   if (is_peer(side.runtime)) return run_peer(side.runtime, side.path, inputs, o.all);
-  return engine_of(side, o).run(inputs);
+  return side.engine->run(inputs);
 }
 
 /// Names in the order in which the model computes them, as far as a side can tell; others follow by name.
@@ -95,7 +99,9 @@ void print(const OutputComparison& c) {
 }  // namespace
 
 int run_compare(const Options& o) {
-  const std::vector<Side> sides{parse_side(o.model), parse_side(o.other)};
+  std::vector<Side> sides{parse_side(o.model), parse_side(o.other)};
+  for (Side& s : sides)
+    if (s.runtime == "engine") s.engine = open_side(s, o);
   const NamedData inputs = choose_inputs(sides, o);
   const NamedData expected = results_of(sides[0], inputs, o), found = results_of(sides[1], inputs, o);
   NamedData both;

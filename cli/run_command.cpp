@@ -8,6 +8,7 @@
 
 #include "cli/npz.h"
 #include "cli/options.h"
+#include "cli/percentile.h"
 
 namespace wootz::cli {
 namespace {
@@ -24,10 +25,6 @@ NamedData named_inputs(const std::string& path) {
   NamedData data;
   for (auto& [name, tensor] : read_npz(path)) data[name] = Datum(std::move(tensor));
   return data;
-}
-
-double percentile(const std::vector<double>& sorted, double p) {
-  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(std::ceil(p * double(sorted.size()))) - 1)];
 }
 
 }  // namespace
@@ -132,9 +129,9 @@ int run_bench(const Options& o) {
   if (o.json) {
     nlohmann::json j{{"runs", ms.size()},
                      {"mean_ms", sum / double(ms.size())},
-                     {"p50_ms", percentile(ms, .5)},
-                     {"p90_ms", percentile(ms, .9)},
-                     {"p99_ms", percentile(ms, .99)},
+                     {"p50_ms", percentile(ms, 50)},
+                     {"p90_ms", percentile(ms, 90)},
+                     {"p99_ms", percentile(ms, 99)},
                      {"memory_bytes", context.memory_bytes()},
                      {"steps", nlohmann::json::array()}};
     if (typical.run_us > 0)
@@ -147,7 +144,7 @@ int run_bench(const Options& o) {
     return 0;
   }
   std::printf("%zu runs: p50 %.3f ms, p90 %.3f, p99 %.3f, mean %.3f; %.1f runs/s; %.1f MB of activations\n",
-              ms.size(), percentile(ms, .5), percentile(ms, .9), percentile(ms, .99), sum / double(ms.size()),
+              ms.size(), percentile(ms, 50), percentile(ms, 90), percentile(ms, 99), sum / double(ms.size()),
               1e3 * double(ms.size()) / sum, double(context.memory_bytes()) / 1e6);
   if (typical.run_us > 0)
     std::printf("on the device: inputs %.1f us, computing %.1f us, outputs %.1f us (medians)\n",

@@ -9,15 +9,11 @@
 #include <numeric>
 #include <thread>
 
+#include "cli/percentile.h"
 #include "cli/text_file.h"
 
 namespace wootz::cli {
 namespace {
-
-double percentile(const std::vector<double>& sorted, double p) {
-  const auto rank = static_cast<size_t>(std::ceil(p / 100 * double(sorted.size())));
-  return sorted[std::clamp<size_t>(rank, 1, sorted.size()) - 1];
-}
 
 double mean_of(std::span<const double> x) {
   return std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
