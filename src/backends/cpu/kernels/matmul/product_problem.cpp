@@ -1,42 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/matmul/product_problem.h"
 
+#include "device/contraction_tail.h"
+
 namespace wootz {
 namespace {
-
-/// The tail for `alpha * x + beta * C` in front of a tail of x. `c_input` is -1 without C.
-void prepend(ContractionView& view, float alpha, int c_input, float beta) {
-  ScalarProgram& p = view.tail.program;
-  const int operands = static_cast<int>(p.operands.size());
-  std::vector<ScalarInstruction> prefix;
-  int extra = 0;
-  const auto operand = [&](int input) {
-    p.operands.push_back(DType::kFloat32);
-    view.tail.operands.push_back(nullptr);
-    view.tail_inputs.push_back(input);
-    return operands + extra++;
-  };
-  const auto immediate = [&](float value) {
-    const int r = operand(-1);
-    p.immediates.emplace_back(r, value);
-    return r;
-  };
-  const int scale = alpha != 1 ? immediate(alpha) : -1;
-  const int c = c_input >= 0 ? operand(c_input) : -1;
-  const int c_scale = c >= 0 && beta != 1 ? immediate(beta) : -1;
-  const auto push = [&](ScalarOp op, int a, int b) {
-    prefix.push_back({op, DType::kFloat32, a, b});
-    return operands + extra + static_cast<int>(prefix.size()) - 1;
-  };
-  int x = 0;
-  if (scale >= 0) x = push(ScalarOp::kMul, x, scale);
-  if (c >= 0) x = push(ScalarOp::kAdd, x, c_scale >= 0 ? push(ScalarOp::kMul, c, c_scale) : c);
-  const int shift = extra + static_cast<int>(prefix.size());
-  const auto moved = [&](int r) { return r == 0 ? x : r < operands ? r : r + shift; };
-  for (ScalarInstruction& in : p.instructions) in.a = moved(in.a), in.b = moved(in.b), in.c = moved(in.c);
-  for (int& r : p.results) r = moved(r);
-  p.instructions.insert(p.instructions.begin(), prefix.begin(), prefix.end());
-}
 
 std::optional<std::string> read_gemm(const Problem& problem, ProductProblem& g, const Value** bias) {
   const Node& node = *g.view.main;
@@ -62,7 +30,7 @@ std::optional<std::string> read_gemm(const Problem& problem, ProductProblem& g, 
     else
       c_input = input;
   }
-  if (tail_alpha != 1 || c_input >= 0) prepend(g.view, tail_alpha, c_input, beta);
+  if (tail_alpha != 1 || c_input >= 0) prepend_scaled_sum(g.view, tail_alpha, c_input, DType::kFloat32, beta);
   return std::nullopt;
 }
 

@@ -4,45 +4,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/contraction_tail.h"
 #include "ops/nn/conv.h"
 
 namespace wootz {
 namespace {
 
 std::string label(int input) { return "tail operand (region input " + std::to_string(input) + ")"; }
-
-/// Puts `alpha * x + beta * C` in front of a tail of x. `c_input` is -1 without C.
-void prepend(ContractionView& view, float alpha, int c_input, DType c_dtype, float beta) {
-  ScalarProgram& p = view.tail.program;
-  const int operands = static_cast<int>(p.operands.size());
-  std::vector<ScalarInstruction> prefix;
-  int extra = 0;
-  const auto operand = [&](int input, DType dtype) {
-    p.operands.push_back(dtype);
-    view.tail_inputs.push_back(input);
-    return operands + extra++;
-  };
-  const auto immediate = [&](float value) {
-    const int r = operand(-1, DType::kFloat32);
-    p.immediates.emplace_back(r, value);
-    return r;
-  };
-  const int scale = alpha != 1 ? immediate(alpha) : -1;
-  const int c = c_input >= 0 ? operand(c_input, c_dtype) : -1;
-  const int c_scale = c >= 0 && beta != 1 ? immediate(beta) : -1;
-  const auto push = [&](ScalarOp op, int a, int b) {
-    prefix.push_back({op, DType::kFloat32, a, b});
-    return operands + extra + static_cast<int>(prefix.size()) - 1;
-  };
-  int x = 0;
-  if (scale >= 0) x = push(ScalarOp::kMul, x, scale);
-  if (c >= 0) x = push(ScalarOp::kAdd, x, c_scale >= 0 ? push(ScalarOp::kMul, c, c_scale) : c);
-  const int shift = extra + static_cast<int>(prefix.size());
-  const auto moved = [&](int r) { return r == 0 ? x : r < operands ? r : r + shift; };
-  for (ScalarInstruction& in : p.instructions) in.a = moved(in.a), in.b = moved(in.b), in.c = moved(in.c);
-  for (int& r : p.results) r = moved(r);
-  p.instructions.insert(p.instructions.begin(), prefix.begin(), prefix.end());
-}
 
 const TensorDesc& input_of(const Problem& problem, int i) { return problem.inputs[static_cast<size_t>(i)]; }
 
@@ -99,7 +67,7 @@ struct Reader {
     c.k = g.group_channels() * g.taps();
     if (const Value* bias = node.input(2)) {
       const int input = body_input_index(problem.body(), bias);
-      prepend(view, 1, input, input_of(problem, input).dtype, 1);
+      prepend_scaled_sum(view, 1, input, input_of(problem, input).dtype, 1);
       bias_input_ = input;
     }
     return std::nullopt;
@@ -148,7 +116,7 @@ struct Reader {
     if (const Value* value = node.input(2); value && beta != 0)
       c_input = body_input_index(problem.body(), value);
     const DType c_dtype = c_input >= 0 ? input_of(problem, c_input).dtype : DType::kUndefined;
-    prepend(view, alpha, c_input, c_dtype, beta);
+    prepend_scaled_sum(view, alpha, c_input, c_dtype, beta);
     return std::nullopt;
   }
 
