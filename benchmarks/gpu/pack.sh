@@ -12,7 +12,7 @@ for program in wootz test_cuda bench_cuda_layers; do
   strip "$target/bin/$program"
 done
 ldd "$target/bin/wootz" | awk '$3 ~ /^\// {print $3}' | grep -E 'libzip|libbz2|libcrypto|liblzma|libzstd|libgtest' | xargs -r -I{} cp -L {} "$target/lib/"
-for network in resnet50 bert_base vit_b_16 efficientnet_b0 mobilenet_v3_large ssd300_vgg16_heads convnext_tiny yolov5s_like swin_t; do
+for network in resnet50 bert_base bert_base_nomask bert_large vit_b_16 efficientnet_b0 mobilenet_v3_large ssd300_vgg16_heads convnext_tiny yolov5s_like swin_t; do
   [[ -e $networks/$network.onnx ]] && python3 "$here/skeleton.py" strip "$networks/$network.onnx" "$target/networks/$network.onnx"
 done
 du -sh "$target"
