@@ -206,6 +206,13 @@ WZ_FN float odd_float(double x) {
 WZ_FN float exp2_approx(float x) { return std::exp2f(x); }
 WZ_FN float log2_approx(float x) { return std::log2f(x); }
 WZ_FN float rcp_approx(float x) { return 1.0f / x; }
+WZ_FN float exp2_normal(float x) { return std::exp2f(x); }
+WZ_FN float rcp_normal(float x) { return 1.0f / x; }
+WZ_FN float tanh_approx(float x) {  // as wrong as it may be, up to saturation
+  const float y = std::tanh(x) * (1.0f + 0x1p-11f);
+  return y > 1 ? 1.0f : y < -1 ? -1.0f : y;
+}
+WZ_FN float saturate(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 WZ_FN float min_nan(float a, float b) { return a != a || a < b ? a : b; }
 WZ_FN float max_nan(float a, float b) { return a != a || a > b ? a : b; }
 

@@ -30,6 +30,7 @@ bool has_fast_form(ScalarOp op) {
     case ScalarOp::kDiv:
     case ScalarOp::kSigmoid:
     case ScalarOp::kSilu:
+    case ScalarOp::kHardSwish:
     case ScalarOp::kTanh:
     case ScalarOp::kErf:
     case ScalarOp::kGelu:

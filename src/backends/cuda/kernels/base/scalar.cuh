@@ -112,7 +112,7 @@ WZ_FN double min(double a, double b) { return a != a || a < b ? a : b; }
 WZ_FN double max(double a, double b) { return a != a || a > b ? a : b; }
 WZ_FN double relu(double a) { return a < 0 ? 0 : a; }
 
-// The same for results of at most 16 bits: exponentials by the special function unit.
+// The same for results of at most 16 bits: exponentials and tanh by the special function unit.
 namespace fast {
 constexpr float kLog2E = 1.4426950408889634f;
 WZ_FN float exp(float a) { return exp2_approx(a * kLog2E); }
@@ -123,12 +123,12 @@ WZ_FN float div(float a, float b) {
   const float scale = ::fabsf(b) > 0x1p126f ? 0.25f : 1.0f;
   return __fdividef(a * scale, b * scale);
 }
-WZ_FN float sigmoid(float a) { return rcp_approx(1.0f + exp2_approx(-kLog2E * a)); }
-WZ_FN float silu(float a, float alpha) { return a * sigmoid(alpha * a); }
-WZ_FN float tanh(float a) {
-  const float near = a * (1.0f - a * a * (1.0f / 3.0f));
-  return ::fabsf(a) < 0.08f ? near : 1.0f - 2.0f * rcp_approx(1.0f + exp2_approx(2.0f * kLog2E * a));
-}
+WZ_FN float sigmoid(float a) { return rcp_normal(1.0f + exp2_normal(-kLog2E * a)); }
+/// One special function instead of two, of which a multiprocessor has 16 lanes: half of an epilogue's time.
+WZ_FN float silu(float a, float alpha) { return 0.5f * a + 0.5f * a * tanh_approx(0.5f * alpha * a); }
+/// Unlike the clip, a NaN times 0 is NaN again.
+WZ_FN float hard_swish(float a) { return a * saturate(a * (1.0f / 6.0f) + 0.5f); }
+WZ_FN float tanh(float a) { return tanh_approx(a); }
 /// An odd polynomial up to 3, where erf is 1 - 2e-5: error 4e-5.
 WZ_FN float erf(float a) {
   const float t = a * a;
@@ -144,7 +144,9 @@ WZ_FN float erf(float a) {
   return ::fabsf(a) >= 3.0f ? ::copysignf(1.0f, a) : a * y;
 }
 WZ_FN float gelu(float a) { return 0.5f * a * (1.0f + erf(a * 0.70710678f)); }
-WZ_FN float gelu_tanh(float a) { return a * sigmoid(a * (1.5957691216f + 0.0713548162726f * a * a)); }
+WZ_FN float gelu_tanh(float a) {
+  return 0.5f * a + 0.5f * a * tanh_approx(a * (0.7978845608f + 0.0356774081363f * a * a));
+}
 WZ_FN float softplus(float a) {
   return (a > 0 ? a : 0.0f) + 0.69314718055994531f * log2_approx(1.0f + exp2_approx(-kLog2E * ::fabsf(a)));
 }
