@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Wootz beside PyTorch eager and torch.compile on one GPU, half precision, all by graph replay, in turns in one run.
+"""Wootz beside PyTorch eager and torch.compile on one GPU, 16-bit types, all by graph replay, in turns in one run.
 
-    compare.py --wootz PROGRAM --out FOLDER [--rows resnet50:1,resnet50:128,...] [--resume] [--rounds 5] [--until SECONDS]
+    compare.py --wootz PROGRAM --out FOLDER [--rows resnet50:1,resnet50:128:bf16,...] [--autotune] [--resume] [--rounds 5] [--until SECONDS]
 
 Needs torch, torchvision, transformers, onnx, onnxscript (networks.py beside benchmarks/cpu). A network is exported in float32 and built
-with --precision fp16; its device time for a run (inputs on the device, copies apart) is what `wootz bench` measures. PyTorch runs the
-same weights in float16, channels_last for pictures. Times are medians over the rounds of each round's median. Errors are relative
-Frobenius norms against PyTorch in float32 with TF32 off, the largest over the outputs. One JSON line a row goes to FOLDER/compare.jsonl;
---resume leaves out rows that are there.
+with --precision fp16 (or bf16, where a row says so); its device time for a run (inputs on the device, copies apart) is what `wootz bench`
+measures. PyTorch runs the same weights in the same type, channels_last for pictures: eager, torch.compile with frozen weights, and with
+--autotune its max-autotune too, which takes minutes. Times are medians over the rounds of each round's median. Errors are relative
+Frobenius norms against PyTorch in float32 with TF32 off, the largest over the outputs. Device memory is what the card has less while the
+program runs, its context included; PyTorch's is that of eager alone, the smaller one. One JSON line a row goes to
+FOLDER/compare.jsonl; --resume leaves out rows that are there.
 """
 import argparse
 import copy
@@ -27,6 +29,7 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cpu"))
 import networks  # noqa: E402
 
+TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 ROWS = "resnet50:1,resnet50:128,bert_base:1,efficientnet_b0:1,vit_b_16:1,bert_base:128,efficientnet_b0:128,vit_b_16:128"
 
 
@@ -71,32 +74,62 @@ def error_of(found, expected):
     return max(one(f, e.astype(np.float64)) for f, e in zip(found, expected))
 
 
+def used_mb():
+    """Memory of the card that anybody uses."""
+    free, total = torch.cuda.mem_get_info()
+    return (total - free) / 2**20
+
+
+def used_before_mb():
+    """The same before this process has a context."""
+    query = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", os.environ.get("CUDA_VISIBLE_DEVICES", "0")]
+    return float(subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()[0])
+
+
 def bench_wootz(wootz, engine, environment):
-    text = subprocess.run([wootz, "bench", engine, "--iterations", "60", "--json"], capture_output=True, text=True, check=True,
-                          env=environment).stdout
-    return json.loads(text[text.index("{"):])["device"]["run_us"] / 1e3
+    """(milliseconds of a run, MB of the card while it ran)"""
+    before = most = used_mb()
+    command = [wootz, "bench", engine, "--iterations", "60", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as run:
+        while run.poll() is None:
+            most = max(most, used_mb())
+            time.sleep(0.05)
+        text = run.stdout.read()
+    if run.returncode != 0:
+        raise RuntimeError(f"wootz bench ended with status {run.returncode}")
+    return json.loads(text[text.index("{"):])["device"]["run_us"] / 1e3, most - before
 
 
 class Network:
     """One network: its modules on the GPU and its ONNX file."""
 
-    def __init__(self, name, out):
+    def __init__(self, name, precision, out):
         torch.manual_seed(0)
+        self.precision = precision
         self.name, (self.module, self.examples, self.inputs, self.outputs) = name, networks.NETWORKS[name]()
         self.path = out / f"{name}.onnx"
         if not self.path.exists():
             networks.export(name, self.module, self.examples, self.inputs, self.outputs, str(self.path))
-        self.full = copy.deepcopy(self.module).cuda()
-        self.half = copy.deepcopy(self.module).cuda().half()
-        if self.examples[0].dim() == 4:
-            self.half = self.half.to(memory_format=torch.channels_last)
+
+    def expected(self, batch):
+        """Outputs in float32."""
+        full = copy.deepcopy(self.module).cuda()
+        with torch.no_grad():
+            outputs = [t.float().cpu().numpy() for t in as_list(full(*self.arguments(batch, False)))]
+        del full
+        torch.cuda.empty_cache()
+        return outputs
+
+    def half(self):
+        module = copy.deepcopy(self.module).to("cuda", TYPES[self.precision])
+        return module.to(memory_format=torch.channels_last) if self.examples[0].dim() == 4 else module
 
     def arguments(self, batch, half):
         made = []
         for example in self.examples:
             x = repeated(example, batch).cuda()
             if half and x.is_floating_point():
-                x = x.half()
+                x = x.to(TYPES[self.precision])
             made.append(x.to(memory_format=torch.channels_last) if half and x.dim() == 4 else x)
         return made
 
@@ -107,51 +140,64 @@ def build(wootz, network, batch, out, environment):
     for name, x in zip(network.inputs, network.arguments(batch, False)):
         shapes += ["--shapes", name + ":" + "x".join(map(str, x.shape))]
     start = time.monotonic()
-    done = subprocess.run([wootz, "build", network.path, "-o", engine, "--device", "cuda:0", "--precision", "fp16", *shapes],
+    done = subprocess.run([wootz, "build", network.path, "-o", engine, "--device", "cuda:0", "--precision", network.precision, *shapes],
                           capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
     return engine, time.monotonic() - start
 
 
-def compiled(network, batch):
+def compiled(module, arguments, mode):
     torch._dynamo.reset()
     torch._inductor.config.freezing = True
     with torch.no_grad():
-        return captured(torch.compile(network.half), network.arguments(batch, True))
+        return captured(torch.compile(module, mode=mode), arguments)
+
+
+def peers(network, batch, context_mb, autotune):
+    """Graphs of PyTorch by name, eager's outputs (before its memory is used again), and eager's MB."""
+    before = used_mb()
+    module, arguments = network.half(), network.arguments(batch, True)
+    graphs = {"eager": captured(module, arguments)}
+    graphs["eager"][0].replay()
+    outputs = [t.float().cpu().numpy() for t in graphs["eager"][1]]
+    spent_mb = context_mb + used_mb() - before
+    for key, mode in (("compile", None), ("autotune", "max-autotune-no-cudagraphs"))[: 2 if autotune else 1]:
+        try:
+            graphs[key] = compiled(module, arguments, mode)
+        except Exception as failure:
+            print(f"{network.name}:{batch}: torch.compile ({mode}): {str(failure).splitlines()[0]}", flush=True)
+    return {key: graph for key, (graph, _) in graphs.items()}, outputs, spent_mb, arguments
 
 
 def measure(row, o, cache):
-    name, batch = row.split(":")
+    name, batch, precision = (row + ":fp16").split(":")[:3]
     batch = int(batch)
     environment = {**os.environ, "XDG_CACHE_HOME": str(o.out / "cache")}
-    if name not in cache:
+    if (name, precision) not in cache:
         cache.clear()
-        cache[name] = Network(name, o.out)
-    network = cache[name]
+        cache[name, precision] = Network(name, precision, o.out)
+    network = cache[name, precision]
     engine, seconds = build(o.wootz, network, batch, o.out, environment)
-    with torch.no_grad():
-        expected = [t.float().cpu().numpy() for t in as_list(network.full(*network.arguments(batch, False)))]
+    expected = network.expected(batch)
     inputs, outputs = o.out / "inputs.npz", o.out / "outputs.npz"
     np.savez(inputs, **{n: x.cpu().numpy() for n, x in zip(network.inputs, network.arguments(batch, False))})
     subprocess.run([o.wootz, "run", engine, "--inputs", inputs, "--outputs", outputs], check=True, capture_output=True, env=environment)
     found = np.load(outputs)
-    graphs = {"eager": captured(network.half, network.arguments(batch, True))}
-    try:
-        graphs["compile"] = compiled(network, batch)
-    except Exception as failure:
-        print(f"{row}: torch.compile: {str(failure).splitlines()[0]}", flush=True)
-    times = {key: [] for key in ("wootz", *graphs)}
+    graphs, peer_outputs, peer_mb, _kept = peers(network, batch, o.context_mb, o.autotune)
+    times, memory = {key: [] for key in ("wootz", *graphs)}, 0
     for _ in range(o.rounds):
-        times["wootz"].append(bench_wootz(o.wootz, engine, environment))
-        for key, (graph, _) in graphs.items():
+        milliseconds, megabytes = bench_wootz(o.wootz, engine, environment)
+        times["wootz"].append(milliseconds)
+        memory = max(memory, megabytes)
+        for key, graph in graphs.items():
             times[key].append(replay_ms(graph, 60))
     median = {key: round(statistics.median(t), 4) for key, t in times.items()}
-    record = {"suite": "gpu", "network": name, "batch": batch, "precision": "fp16", "wootz_ms": median["wootz"], "eager_ms": median["eager"],
-              "compile_ms": median.get("compile"), "error": error_of([found[n] for n in network.outputs], expected),
-              "peer_error": error_of([t.float().cpu().numpy() for t in graphs["eager"][1]], expected),
-              "build_s": round(seconds, 1), "device": torch.cuda.get_device_name(), "torch": torch.__version__,
-              "date": datetime.date.today().isoformat()}
+    record = {"suite": "gpu", "network": name, "batch": batch, "precision": precision, "wootz_ms": median["wootz"],
+              "eager_ms": median["eager"], "compile_ms": median.get("compile"), "autotune_ms": median.get("autotune"),
+              "error": error_of([found[n] for n in network.outputs], expected), "peer_error": error_of(peer_outputs, expected),
+              "wootz_device_mb": round(memory), "peer_device_mb": round(peer_mb), "build_s": round(seconds, 1),
+              "device": torch.cuda.get_device_name(), "torch": torch.__version__, "date": datetime.date.today().isoformat()}
     engine.unlink()
     return record
 
@@ -161,6 +207,7 @@ def main():
     parser.add_argument("--wootz", required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--rows", default=ROWS)
+    parser.add_argument("--autotune", action="store_true", help="torch.compile's max-autotune too; takes minutes")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--until", type=float, default=1e9, help="seconds after which no further row is begun")
@@ -168,11 +215,14 @@ def main():
     o.out.mkdir(parents=True, exist_ok=True)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
+    before = used_before_mb()
+    torch.zeros(1, device="cuda")
+    o.context_mb = used_mb() - before
     results, cache, start = o.out / "compare.jsonl", {}, time.monotonic()
     seen = [json.loads(line) for line in results.read_text().splitlines()] if o.resume and results.exists() else []
-    done = {f"{r['network']}:{r['batch']}" for r in seen}
+    done = {f"{r['network']}:{r['batch']}:{r['precision']}" for r in seen}
     for row in o.rows.split(","):
-        if row in done or time.monotonic() - start > o.until:
+        if (row if row.count(":") == 2 else row + ":fp16") in done or time.monotonic() - start > o.until:
             continue
         try:
             record = measure(row, o, cache)

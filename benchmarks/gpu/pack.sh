@@ -11,7 +11,8 @@ for program in wootz test_cuda bench_cuda_layers; do
   cp "$build/bin/$program" "$target/bin/"
   strip "$target/bin/$program"
 done
-ldd "$target/bin/wootz" | awk '$3 ~ /^\// {print $3}' | grep -E 'libzip|libbz2|libcrypto|liblzma|libzstd|libgtest' | xargs -r -I{} cp -L {} "$target/lib/"
+# All but the C and C++ libraries.
+ldd "$target/bin/wootz" | awk '$3 ~ /^\// {print $3}' | grep -vE '/lib(c|m|gcc_s|stdc\+\+|pthread|dl|rt)\.so' | xargs -r -I{} cp -L {} "$target/lib/"
 for network in resnet50 bert_base bert_base_nomask bert_large vit_b_16 efficientnet_b0 mobilenet_v3_large ssd300_vgg16_heads convnext_tiny yolov5s_like swin_t; do
   [[ -e $networks/$network.onnx ]] && python3 "$here/skeleton.py" strip "$networks/$network.onnx" "$target/networks/$network.onnx"
 done
