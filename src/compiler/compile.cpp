@@ -107,7 +107,7 @@ class Build {
   /// fewer rows, and the engine copies of them.
   void run_random_baseline() {
     const Graph& graph = baseline_->graph();
-    const auto fewer = device_ ? fewer_rows(graph, tuned_dims_) : std::nullopt;
+    const auto fewer = device_ ? fewer_rows(graph, tuned_dims_, 2) : std::nullopt;
     run_baseline("random", random_inputs(graph, fewer ? *fewer : tuned_dims_, 5), true);
     if (!fewer) return;
     if (auto repeated = repeat_rows(samples_.back(), tuned_dims_[0][0]))

@@ -5,6 +5,7 @@
 #include <exception>
 #include <map>
 
+#include "compiler/repeat_sample.h"
 #include "memory/bind_shapes.h"
 
 namespace wootz {
@@ -34,10 +35,19 @@ std::string reasons(const std::vector<CandidateRecord>& candidates) {
   return text.empty() ? "no family knows the operator" : text;
 }
 
+/// The graph at a batch of four rows, by which a device's large problems are judged.
+std::optional<SmallerBatch> smaller_batch(const Graph& graph, std::span<const Dims> dims) {
+  constexpr int64_t kRows = 4;
+  const auto fewer = fewer_rows(graph, dims, kRows);
+  if (!fewer || (*fewer)[0][0] != kRows) return std::nullopt;
+  return SmallerBatch{bind_shapes(graph, *fewer), dims[0][0], kRows};
+}
+
 /// Races one step; returns the milliseconds spent on checks. `own` receives the step's best tactic without a
 /// vendor library where the winner needs one.
 double race_step(EngineData& engine, const Node& node, size_t index, const ShapePlan& plan, Race& race,
-                 const Bindings& bindings, bool on_device, std::map<size_t, RaceWin>& own) {
+                 const Bindings& bindings, const SmallerBatch* smaller, bool on_device,
+                 std::map<size_t, RaceWin>& own) {
   const int threads = on_device ? 1 : engine.threads;
   StepRecord& step = engine.steps[index];
   if (plan.interpreted[index]) {
@@ -48,7 +58,7 @@ double race_step(EngineData& engine, const Node& node, size_t index, const Shape
     return 0;
   }
   if (runs_nothing(plan.sharing[index])) return 0;
-  RaceResult result = race.run(problem_of(node, plan, threads), bindings);
+  RaceResult result = race.run(problem_of(node, plan, threads), bindings, smaller);
   step.candidates = std::move(result.candidates);
   if (!result.winner) return result.check_ms;
   if (result.winner->choice.tactic_id.starts_with("reference."))
@@ -110,12 +120,14 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
     }
     race.compile_ahead(problems, options.compiled);
   }
+  const auto smaller = on_device ? smaller_batch(*engine.graph, dims) : std::nullopt;
   double check_ms = 0;
   std::map<size_t, RaceWin> own;
   size_t i = 0;
   for (const auto& node : engine.graph->nodes()) {
     if (options.progress) options.progress(i, engine.steps.size(), *node);
-    check_ms += race_step(engine, *node, i++, plan, race, bindings, on_device, own);
+    check_ms +=
+        race_step(engine, *node, i++, plan, race, bindings, smaller ? &*smaller : nullptr, on_device, own);
   }
   drop_vendor(engine, std::move(own));
   if (!options.timing_cache.empty() && options.race.tune) save(cache, options.timing_cache, engine);

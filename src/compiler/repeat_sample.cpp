@@ -31,10 +31,10 @@ bool repeat_all(const std::vector<Datum>& from, int64_t batch, int64_t rows, std
 
 }  // namespace
 
-std::optional<std::vector<Dims>> fewer_rows(const Graph& graph, std::span<const Dims> dims) {
+std::optional<std::vector<Dims>> fewer_rows(const Graph& graph, std::span<const Dims> dims, int64_t most) {
   const SymbolTable& symbols = graph.symbols();
-  if (graph.inputs().empty() || dims[0].empty() || dims[0][0] <= 2) return std::nullopt;
-  const int64_t batch = dims[0][0], rows = batch % 2 == 0 ? 2 : 1;
+  if (graph.inputs().empty() || dims[0].empty() || dims[0][0] <= most) return std::nullopt;
+  const int64_t batch = dims[0][0], rows = batch % most == 0 ? most : 1;
   std::vector<Dims> fewer(dims.begin(), dims.end());
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const Type& type = graph.inputs()[i]->type;

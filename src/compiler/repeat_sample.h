@@ -10,9 +10,10 @@
 
 namespace wootz {
 
-/// The same dims with a batch of 1 or 2, where the first dimension of every input is one and the same symbol,
-/// bound to more than 2; nothing where the model does not have such a batch.
-std::optional<std::vector<Dims>> fewer_rows(const Graph& graph, std::span<const Dims> dims);
+/// The same dims with a batch of `most`, or 1 where that does not divide it, where the first dimension of
+/// every input is one and the same symbol, bound to more than `most`; nothing where the model does not have
+/// such a batch.
+std::optional<std::vector<Dims>> fewer_rows(const Graph& graph, std::span<const Dims> dims, int64_t most);
 
 /// The sample with inputs and expected outputs repeated along the first dimension until the batch is `rows`;
 /// nothing where an output does not have the sample's batch first.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <memory>
 
 #include "base/thread_pool.h"
 #include "device/device_backend.h"
@@ -111,6 +113,42 @@ void ProblemBuffers::fill(std::span<const Datum> inputs, Stream& stream) {
                    input_storage_[i].data(), d.strides);
   }
   send(input_storage_, inputs_, stream);
+}
+
+void ProblemBuffers::fill(std::span<const Datum> inputs, const BatchSample& few, Stream& stream) {
+  WOOTZ_ASSERT(on_device_);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorDesc& d = problem_.inputs[i];
+    if (d.constant || d.dtype == DType::kUndefined) continue;
+    if (few.has_batch(i)) {
+      spread(i, inputs[i].tensor, few, stream);
+      continue;
+    }
+    copy_in_parallel(input_storage_[i].as<char>(), d, inputs[i].tensor.as<char>());
+    static_cast<DeviceStream&>(stream).upload(inputs_[i], input_storage_[i].data(),
+                                              input_storage_[i].size_bytes());
+  }
+  stream.synchronize();
+}
+
+/// One copy over the bus, the others within the device.
+void ProblemBuffers::spread(size_t input, const Tensor& rows, const BatchSample& few, Stream& stream) {
+  const TensorDesc& d = few.few().inputs[input];
+  const size_t row = static_cast<size_t>(few.extent(input) * d.strides[0]) * dtype_size(d.dtype);
+  const size_t count = static_cast<size_t>(d.dims[0] / few.extent(input)),
+               whole = input_storage_[input].size_bytes();
+  Tensor storage = Tensor::zeros(DType::kUint8, {static_cast<int64_t>(row * count)});
+  copy_in_parallel(storage.as<char>(), d, rows.as<char>());
+  const std::unique_ptr<void, std::function<void(void*)>> staged(backend_.allocate(storage.size_bytes()),
+                                                                 [this](void* p) { backend_.release(p); });
+  static_cast<DeviceStream&>(stream).upload(staged.get(), storage.data(), storage.size_bytes());
+  for (size_t r = 0; r < few.source().size(); ++r) {
+    const size_t at = r * row;
+    backend_.copy(static_cast<char*>(inputs_[input]) + at,
+                  static_cast<const char*>(staged.get()) + static_cast<size_t>(few.source()[r]) * row,
+                  std::min(row, whole - at), stream);
+  }
+  stream.synchronize();
 }
 
 size_t ProblemBuffers::byte_offset(size_t i, int64_t flat) const {

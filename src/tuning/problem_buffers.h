@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "tuning/batch_sample.h"
 
 namespace wootz {
 
@@ -19,6 +20,8 @@ class ProblemBuffers {
   ProblemBuffers& operator=(const ProblemBuffers&) = delete;
 
   void fill(std::span<const Datum> inputs, Stream& stream);
+  /// On a device: the few rows of a batch, each in all the places that it has in the whole.
+  void fill(std::span<const Datum> inputs, const BatchSample& few, Stream& stream);
   /// NaN into elements `at[i]` (flat, row-major) of float output i, a pattern into others: what a kernel
   /// forgets to write there cannot pass. On a device into all elements.
   void poison(std::span<const std::vector<int64_t>> at, Stream& stream);
@@ -31,6 +34,7 @@ class ProblemBuffers {
 
  private:
   void* place(Tensor& storage);
+  void spread(size_t input, const Tensor& rows, const BatchSample& few, Stream& stream);
   void send(const std::vector<Tensor>& storage, const std::vector<void*>& to, Stream& stream);
   size_t byte_offset(size_t i, int64_t flat) const;
 

@@ -26,6 +26,7 @@ double median(std::vector<double> x) {
   return x.size() % 2 ? x[x.size() / 2] : (x[x.size() / 2 - 1] + x[x.size() / 2]) / 2;
 }
 
+constexpr uint64_t kSeed = 17;
 constexpr int kFewRounds = 9, kMostRounds = 48;
 constexpr double kEnoughUs = 6e3;  // of all candidates: short kernels run more than kFewRounds
 
@@ -54,7 +55,8 @@ Race::Race(const Backend& backend, int threads, TimingCache& cache, RaceOptions 
 
 Race::~Race() = default;
 
-RaceResult Race::run(const Problem& problem, const Bindings& bindings) {
+RaceResult Race::run(const Problem& problem, const Bindings& bindings, const SmallerBatch* smaller) {
+  smaller_ = smaller;
   const std::string key = problem_key(problem);
   const auto known = raced_.find(key);
   if (known == raced_.end()) return raced_.emplace(key, race(problem, bindings, key)).first->second;
@@ -105,11 +107,18 @@ class Race::Proof {
         race_(race),
         spent_ms_(spent_ms),
         buffers_(problem, race.backend_) {
+    const auto start = Clock::now();
+    if (race.device_ && race.smaller_) few_ = BatchSample::of(problem, *race.smaller_, kSeed);
+    spent_ms_ += elapsed_us(start) / 1e3;
     fill(InputKind::kRandom);
   }
 
   ProblemBuffers& buffers() { return buffers_; }
-  const std::vector<Datum>& timing_inputs() const { return checks_.at(InputKind::kRandom)->inputs(); }
+  /// With random inputs.
+  const ProblemBuffers& timing_buffers() {
+    fill(InputKind::kRandom);
+    return buffers_;
+  }
 
   /// Whether the candidate's results are right on random inputs.
   bool holds(Candidate& c) {
@@ -133,10 +142,14 @@ class Race::Proof {
     const size_t elements = race_.options_.checked_elements;
     auto& check = checks_[kind];
     if (!check)
-      check = std::make_unique<RegionCheck>(problem_, bindings_, kind, 17,
-                                            kind == InputKind::kRandom ? elements : elements / 3);
+      check = std::make_unique<RegionCheck>(problem_, bindings_, kind, kSeed,
+                                            kind == InputKind::kRandom ? elements : elements / 3,
+                                            few_ ? &*few_ : nullptr);
     spent_ms_ += elapsed_us(start) / 1e3;
-    buffers_.fill(check->inputs(), *race_.stream_);
+    if (few_)
+      buffers_.fill(check->inputs(), *few_, *race_.stream_);
+    else
+      buffers_.fill(check->inputs(), *race_.stream_);
     filled_ = kind;
   }
 
@@ -157,6 +170,7 @@ class Race::Proof {
   const Race& race_;
   double& spent_ms_;
   ProblemBuffers buffers_;
+  std::optional<BatchSample> few_;
   std::map<InputKind, std::unique_ptr<RegionCheck>> checks_;
   std::optional<InputKind> filled_;
 };
@@ -180,8 +194,7 @@ void Race::time(std::vector<Candidate>& candidates, Proof& proof, const Problem&
   }
   if (all_known) return;
   if (device_) {
-    timing_inputs_ = proof.timing_inputs();
-    time_on_device(open, problem);
+    time_on_device(open, proof.timing_buffers());
     settle_times(open, key);
     return;
   }

@@ -8,6 +8,7 @@
 
 #include "device/device_backend.h"
 #include "engine/engine_data.h"
+#include "tuning/batch_sample.h"
 #include "tuning/timing_cache.h"
 
 namespace wootz {
@@ -37,13 +38,16 @@ struct RaceResult {
 /// Whether the tactic calls a library that is loaded at run time.
 bool is_vendor_tactic(std::string_view id);
 
+class ProblemBuffers;
+
 /// Races problems of one backend at one thread count; equal problems are raced once.
 class Race {
  public:
   Race(const Backend& backend, int threads, TimingCache& cache, RaceOptions options);
   ~Race();
 
-  RaceResult run(const Problem& problem, const Bindings& bindings);
+  /// `smaller` (optional): the same graph at a smaller batch, by which large problems may be judged.
+  RaceResult run(const Problem& problem, const Bindings& bindings, const SmallerBatch* smaller = nullptr);
   /// On a device: compiles the candidates of these problems on all host threads, so that the races find them
   /// in the cache. `progress` gets the number done and of all.
   void compile_ahead(std::span<const Problem> problems,
@@ -65,7 +69,7 @@ class Race {
                                    const Bindings& bindings, RaceResult& result);
   bool is_proven(Candidate& candidate, Proof* proof) const;
   void settle(std::vector<Candidate>& candidates, Proof* proof, const Problem& problem, RaceResult& result);
-  void time_on_device(std::vector<Candidate*>& open, const Problem& problem);
+  void time_on_device(std::vector<Candidate*>& open, const ProblemBuffers& filled);
   RaceResult first_compiled(const Problem& problem) const;
   std::string cache_key(const Candidate& candidate, const std::string& problem) const;
   RaceResult race(const Problem& problem, const Bindings& bindings, const std::string& key);
@@ -78,7 +82,7 @@ class Race {
   const DeviceBackend* device_;     // the backend, where it is one
   std::unique_ptr<Stream> stream_;  // null: nothing can run here
   std::map<std::string, RaceResult> raced_;
-  std::vector<Datum> timing_inputs_;  // of the problem in hand: legal for its reference
+  const SmallerBatch* smaller_ = nullptr;  // of the problem in hand
 };
 
 }  // namespace wootz

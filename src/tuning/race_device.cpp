@@ -135,14 +135,12 @@ void Race::remember_failures(const std::vector<Candidate>& candidates, const std
     if (!c.runs() && !c.record.refusal.empty()) cache_.put(cache_key(c, key), kFailedUs);
 }
 
-void Race::time_on_device(std::vector<Candidate*>& open, const Problem& problem) {
+void Race::time_on_device(std::vector<Candidate*>& open, const ProblemBuffers& filled) {
   auto& stream = static_cast<DeviceStream&>(*stream_);
   stream.begin_run();
   std::vector<std::unique_ptr<ProblemBuffers>> sets;
-  sets.push_back(std::make_unique<ProblemBuffers>(problem, backend_));
-  sets[0]->fill(timing_inputs_, stream);
-  while (sets.size() < kMostSets && (sets.size() + 1) * sets[0]->size_bytes() <= kMostSetBytes)
-    sets.push_back(std::make_unique<ProblemBuffers>(*sets[0], stream));
+  do sets.push_back(std::make_unique<ProblemBuffers>(filled, stream));
+  while (sets.size() < kMostSets && (sets.size() + 1) * filled.size_bytes() <= kMostSetBytes);
 
   struct Lane {
     std::unique_ptr<Recording> recording;

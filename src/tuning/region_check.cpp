@@ -72,23 +72,27 @@ double error_bound(const Problem& problem, const Tactic& tactic) {
 }
 
 RegionCheck::RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
-                         size_t most_elements)
-    : problem_(problem), kind_(kind) {
+                         size_t most_elements, const BatchSample* few)
+    : problem_(problem), few_(few), kind_(kind) {
   // Integers may be indices into something of size 1: the reference refuses what is out of range.
   try {
-    inputs_ = make_inputs(problem, kind, seed, 1);
+    inputs_ = make_inputs(judged(), kind, seed, 1);
     expect(bindings, seed, most_elements);
   } catch (const Error&) {
-    inputs_ = make_inputs(problem, kind, seed, 0);
+    inputs_ = make_inputs(judged(), kind, seed, 0);
     expect(bindings, seed, most_elements);
   }
+}
+
+std::vector<int64_t> RegionCheck::judged_positions(size_t output) const {
+  return few_ ? few_->in_few(output, positions_[output]) : positions_[output];
 }
 
 void RegionCheck::expect(const Bindings& bindings, uint64_t seed, size_t most_elements) {
   positions_.clear();
   expected_.clear();
   const Graph& body = problem_.body();
-  SampledReference reference(body, inputs_, bindings);
+  SampledReference reference(body, inputs_, few_ ? few_->bindings() : bindings);
   for (size_t i = 0; i < problem_.outputs.size(); ++i) {
     if (problem_.outputs[i].dtype == DType::kUndefined) {
       positions_.emplace_back();
@@ -96,7 +100,7 @@ void RegionCheck::expect(const Bindings& bindings, uint64_t seed, size_t most_el
       continue;
     }
     positions_.push_back(sample_positions(problem_.outputs[i].dims, most_elements, seed + i));
-    expected_.push_back(reference.elements(body.outputs()[i], positions_.back()));
+    expected_.push_back(reference.elements(body.outputs()[i], judged_positions(i)));
   }
   excused_.assign(expected_.size(), 0);
   if (kind_ == InputKind::kLarge) excuse(bindings, seed);
@@ -104,12 +108,12 @@ void RegionCheck::expect(const Bindings& bindings, uint64_t seed, size_t most_el
 
 /// Large inputs may cancel, or decide an attention by their last digits: their condition is measured.
 void RegionCheck::excuse(const Bindings& bindings, uint64_t seed) {
-  const std::vector<Datum> inputs = perturbed(problem_, inputs_, seed + 1);
-  SampledReference reference(problem_.body(), inputs, bindings);
+  const std::vector<Datum> inputs = perturbed(judged(), inputs_, seed + 1);
+  SampledReference reference(problem_.body(), inputs, few_ ? few_->bindings() : bindings);
   for (size_t i = 0; i < expected_.size(); ++i) {
     if (!expected_[i].is_defined() || !is_float(problem_.outputs[i].dtype)) continue;
     const std::vector<double> want = expected_[i].to_doubles(),
-                              other = reference.elements(problem_.body().outputs()[i], positions_[i])
+                              other = reference.elements(problem_.body().outputs()[i], judged_positions(i))
                                           .to_doubles();
     for (size_t k = 0; k < want.size(); ++k)
       if (const double change = std::fabs(want[k] - other[k]); std::isfinite(change))

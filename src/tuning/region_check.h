@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tuning/batch_sample.h"
 #include "tuning/check_inputs.h"
 #include "tuning/problem_buffers.h"
 #include "tuning/sampled_reference.h"
@@ -23,9 +24,11 @@ struct CheckResult {
 /// The expected elements of one problem on one kind of inputs; made once and used for every candidate.
 class RegionCheck {
  public:
+  /// With `few` (which must outlive this), the reference sees those rows alone.
   RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
-              size_t most_elements);
+              size_t most_elements, const BatchSample* few = nullptr);
 
+  /// Of the few, where there are.
   const std::vector<Datum>& inputs() const { return inputs_; }
 
   /// Runs the kernel on the buffers, which hold the inputs, and compares. Throws Error(kDevice) when the
@@ -36,9 +39,13 @@ class RegionCheck {
  private:
   void expect(const Bindings& bindings, uint64_t seed, size_t most_elements);
   void excuse(const Bindings& bindings, uint64_t seed);
+  /// The problem that the reference computes.
+  const Problem& judged() const { return few_ ? few_->few() : problem_; }
+  std::vector<int64_t> judged_positions(size_t output) const;
   void compare(size_t output, const Tensor& found, double bound, CheckResult& result) const;
 
   const Problem& problem_;
+  const BatchSample* few_;
   InputKind kind_;
   std::vector<Datum> inputs_;
   std::vector<std::vector<int64_t>> positions_;  // by output

@@ -164,6 +164,20 @@ TEST_F(CudaRuntime, LargeBatchesAreVerifiedByRepeatedRows) {
   EXPECT_EQ(mixed->verification[1].sample, "random, 64 rows");
 }
 
+TEST_F(CudaRuntime, LargeRegionsAreCheckedByAFewRowsInManyPlaces) {
+  const std::string text = R"(graph(%x: float32[n,64,256]) -> (%y) {
+%a = Transpose(%x) {perm=[0,2,1]}
+%b = Relu(%a)
+%y = Softmax(%b) {axis=1}
+})";
+  const auto engine = compile_for_gpu(text, {{"x", {64, 64, 256}}}, true);
+  for (const StepRecord& s : engine->steps) {
+    if (s.choices.empty()) continue;
+    EXPECT_FALSE(s.choices[0].tactic_id.starts_with("reference.")) << s.choices[0].tactic_id;
+  }
+  expect_matches_reference(text, engine, {ramp({64, 64, 256})});
+}
+
 TEST_F(CudaRuntime, RemarksNameWhatRunsOnTheHost) {
   const auto engine = compile_for_gpu("graph(%x: float32[n]) -> (%y) {\n%y = NonZero(%x)\n}", {{"x", {9}}});
   bool said = false;
