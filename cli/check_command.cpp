@@ -36,7 +36,8 @@ void print_text(const Options& o, const CheckReport& r) {
     std::printf("%s: %zu nodes in %zu steps; %s\n", o.model.c_str(), r.nodes, r.steps,
                 r.slow.empty() ? "every one has a kernel" : "those named above run by the reference");
   else
-    std::printf("%s: %zu problems; the model cannot be built\n", o.model.c_str(), r.problems.size());
+    std::printf("%s: %zu problem%s; the model cannot be built\n", o.model.c_str(), r.problems.size(),
+                r.problems.size() == 1 ? "" : "s");
 }
 
 void print_json(const CheckReport& r) {

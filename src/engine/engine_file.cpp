@@ -164,7 +164,8 @@ std::shared_ptr<EngineData> read_engine(const std::string& path, bool check_blob
   } catch (const Json::exception& e) {
     invalid(path, std::string("the plan does not read: ") + e.what());
   } catch (const Error& e) {
-    throw e.at(path);
+    if (e.kind() == ErrorKind::kInvalidEngine || e.kind() == ErrorKind::kOutOfMemory) throw e.at(path);
+    invalid(path, "the plan contradicts itself: " + e.message());
   }
 }
 

@@ -15,6 +15,8 @@ using Json = nlohmann::json;
   throw Error(ErrorKind::kInvalidEngine, what + "; the engine file is damaged, build it again");
 }
 
+constexpr int kMostNestedGraphs = 256;  // more than the importer lets pass, regions included
+
 class Writer {
  public:
   explicit Writer(BlobList& blobs) : blobs_(blobs) {}
@@ -89,6 +91,7 @@ class Reader {
   explicit Reader(const BlobList& blobs) : blobs_(blobs) {}
 
   std::unique_ptr<Graph> graph(const Json& j, std::shared_ptr<SymbolTable> symbols, Graph* parent) {
+    if (++depth_ > kMostNestedGraphs) damaged("graphs inside each other too deep");
     auto g = std::make_unique<Graph>(std::move(symbols), parent);
     g->name = j.at("name").get<std::string>();
     const Json& values = j.at("values");
@@ -108,7 +111,12 @@ class Reader {
     for (size_t i = 0; i < values.size(); ++i)
       if (!is_input[i]) values_[first + i] = value(*g, values[i]);
     for (const Json& n : j.at("nodes")) node(*g, n);
-    for (const Json& n : list(j, "outputs")) g->add_output(at(n));
+    for (const Json& n : list(j, "outputs")) {
+      Value* output = at(n, *g);
+      if (output->graph() != g.get()) damaged("a graph gives out a value of another one");
+      g->add_output(output);
+    }
+    --depth_;
     return g;
   }
 
@@ -123,11 +131,15 @@ class Reader {
       damaged("value number out of range");
     return static_cast<size_t>(at);
   }
-  Value* at(const Json& n) const {
+  /// A value that `reader` sees: its own, or one of the graphs around it.
+  Value* at(const Json& n, const Graph& reader) const {
     const auto i = n.get<int64_t>();
     if (i < 0 || i >= static_cast<int64_t>(values_.size()) || !values_[static_cast<size_t>(i)])
       damaged("value number out of range");
-    return values_[static_cast<size_t>(i)];
+    Value* value = values_[static_cast<size_t>(i)];
+    for (const Graph* g = &reader; g; g = g->parent())
+      if (value->graph() == g) return value;
+    damaged("a graph reads a value of a graph that is not around it");
   }
 
   static void finish(Value& v, const Json& j, SymbolTable& symbols) {
@@ -151,15 +163,16 @@ class Reader {
 
   void node(Graph& g, const Json& j) {
     std::vector<Value*> inputs;
-    for (const Json& n : j.at("in")) inputs.push_back(n.get<int64_t>() < 0 ? nullptr : at(n));
+    for (const Json& n : j.at("in")) inputs.push_back(n.get<int64_t>() < 0 ? nullptr : at(n, g));
     Node* node = g.add_node(j.value("domain", ""), j.at("op").get<std::string>(), std::move(inputs));
     node->name = j.value("name", "");
     if (j.contains("origins")) node->origins = j.at("origins").get<std::vector<std::string>>();
     size_t i = 0;
     for (const Json& n : j.at("out")) {
       if (n.get<int64_t>() >= 0) {
-        Value* v = at(n);
-        if (v->producer() || v->is_constant() || v->is_graph_input()) damaged("a value is written twice");
+        Value* v = at(n, g);
+        if (v->graph() != &g || v->producer() || v->is_constant() || v->is_graph_input())
+          damaged("a value is written twice");
         node->adopt_output(i, v);
       } else {
         node->adopt_output(i, nullptr);
@@ -194,6 +207,7 @@ class Reader {
 
   const BlobList& blobs_;
   std::vector<Value*> values_;
+  int depth_ = 0;
 };
 
 }  // namespace

@@ -5,6 +5,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "device/region.h"
+#include "engine/check_graph.h"
+#include "memory/view.h"
+
 namespace wootz {
 namespace {
 
@@ -13,6 +17,8 @@ using Json = nlohmann::json;
 [[noreturn]] void damaged(const std::string& what) {
   throw Error(ErrorKind::kInvalidEngine, what + "; the engine file is damaged, build it again");
 }
+
+constexpr int kMostThreads = 4096;
 
 Json json_from_choice(const TacticChoice& c, BlobList& blobs) {
   Json packed = Json::array();
@@ -48,6 +54,26 @@ double number(const Json& j) {
   return j.is_null() ? std::numeric_limits<double>::infinity() : j.get<double>();
 }
 
+/// A region has a body with its own inputs and outputs, and notes of the right kinds.
+void check_region(const Node& node) {
+  if (!is_region(node)) return;
+  const Attribute* body = node.attributes.find("body");
+  const GraphPtr* graph = body ? std::get_if<GraphPtr>(body) : nullptr;
+  if (!graph || !*graph || (*graph)->inputs().size() != node.inputs().size() ||
+      (*graph)->outputs().size() != node.outputs().size())
+    damaged("a region without a body that fits it");
+  node.attributes.get<std::string>("kind", "");
+  node.attributes.get<float>("predicted_us", 0);
+}
+
+/// What runs nothing is one movement, and all of its operands are there.
+void check_movement(const Node& node, Sharing kind) {
+  const Node* movement = single_node(node);
+  if (!movement) damaged("a step that runs nothing is no single movement");
+  for (const Value* input : node.inputs())
+    if (!input && kind == Sharing::kIntoOutput) damaged("a step shares an operand that it lacks");
+}
+
 StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node) {
   StepRecord s;
   const int kind = j.at("sharing").at(0).get<int>();
@@ -57,6 +83,7 @@ StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node
   if (s.sharing.kind != Sharing::kNone &&
       (s.sharing.input < 0 || !node.input(static_cast<size_t>(s.sharing.input)) || !node.output(0)))
     damaged("a step shares an operand that it lacks");
+  if (runs_nothing(s.sharing)) check_movement(node, s.sharing.kind);
   s.time_us = number(j.at("time_us"));
   s.error = number(j.at("error"));
   s.bound = number(j.at("bound"));
@@ -117,6 +144,10 @@ void plan_from_json(const Json& j, const BlobList& blobs, EngineData& e) {
   if (steps.size() != e.graph->node_count())
     damaged("expected " + std::to_string(e.graph->node_count()) + " steps, found " +
             std::to_string(steps.size()));
+  if (e.threads < 1 || e.threads > kMostThreads)
+    damaged("expected 1 to 4096 threads, found " + std::to_string(e.threads));
+  for (const auto& node : e.graph->nodes()) check_region(*node);
+  check_graph(*e.graph, e.tuned_shapes);
   size_t i = 0;
   for (const auto& node : e.graph->nodes()) e.steps.push_back(step_from_json(steps[i++], blobs, *node));
   if (j.contains("stacking")) e.stacking = stacking_from_json(j.at("stacking"), *e.graph);

@@ -29,6 +29,8 @@ Dim dim_from_json(const Json& j, size_t symbol_count) {
   return Dim(j.at(0).get<int64_t>(), std::move(terms));
 }
 
+constexpr int kMostNestedTypes = 64;  // as the importer takes
+
 /// Floats travel as their bits: JSON has no NaN or infinity.
 Json bits(float f) { return std::bit_cast<uint32_t>(f); }
 float from_bits(const Json& j) { return std::bit_cast<float>(j.get<uint32_t>()); }
@@ -87,18 +89,23 @@ Json json_from_type(const Type& type, const SymbolTable& symbols) {
   return j;
 }
 
-Type type_from_json(const Json& json, const SymbolTable& symbols) {
+Type type_from_json(const Json& json, const SymbolTable& symbols, int depth) {
   Type type;
   const int kind = json.at("kind").get<int>();
   const auto dtype = dtype_from_name(json.at("dtype").get<std::string>());
-  if (kind < 0 || kind > static_cast<int>(Type::Kind::kMap) || !dtype)
+  if (kind < 0 || kind > static_cast<int>(Type::Kind::kMap) || !dtype || depth > kMostNestedTypes)
     throw Error(ErrorKind::kInvalidEngine,
                 "unknown type; the engine file is damaged or newer, build it again");
   type.kind = static_cast<Type::Kind>(kind);
   type.dtype = *dtype;
   if (json.contains("shape")) type.shape = dims_from_json(json.at("shape"), symbols);
   if (json.contains("element"))
-    type.element = std::make_shared<const Type>(type_from_json(json.at("element"), symbols));
+    type.element = std::make_shared<const Type>(type_from_json(json.at("element"), symbols, depth + 1));
+  const bool holds_others = type.kind == Type::Kind::kSequence || type.kind == Type::Kind::kOptional ||
+                            type.kind == Type::Kind::kMap;
+  if (holds_others != (type.element != nullptr))
+    throw Error(ErrorKind::kInvalidEngine,
+                "a type lacks its element; the engine file is damaged, build it again");
   return type;
 }
 

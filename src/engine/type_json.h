@@ -17,7 +17,8 @@ nlohmann::json json_from_dims(const Shape& dims, const SymbolTable& symbols);
 Shape dims_from_json(const nlohmann::json& json, const SymbolTable& symbols);
 
 nlohmann::json json_from_type(const Type& type, const SymbolTable& symbols);
-Type type_from_json(const nlohmann::json& json, const SymbolTable& symbols);
+/// `depth`: types that this one lies in.
+Type type_from_json(const nlohmann::json& json, const SymbolTable& symbols, int depth = 0);
 
 /// Numbers, strings and lists of them; the kind is the alternative's index in Attribute.
 nlohmann::json json_from_plain_attribute(const Attribute& attribute);

@@ -152,7 +152,7 @@ std::optional<View> view_of_output(const Node& node, size_t index, std::span<con
   }
   if (!node.is("Concat")) return std::nullopt;
   const size_t axis =
-      static_cast<size_t>(wrap_axis(node.attributes.require<int64_t>("axis"), output.dims.size()));
+      static_cast<size_t>(wrap_axis(node.attributes.get<int64_t>("axis", 1), output.dims.size()));
   int64_t start = 0;
   for (size_t i = 0; i < index; ++i) start += inputs[i].dims[axis];
   return View{start * output.strides[axis], output.strides};

@@ -16,8 +16,11 @@ bool is_widened(const Dim& d, const SymbolTable& symbols, size_t first_fresh) {
   return static_cast<size_t>(id) >= first_fresh && symbols.is_unknown(id);
 }
 
-/// The state's type with the dims that differ from those of `next` made unknown, once.
+/// The state's type with the dims that differ from those of `next` made unknown, once. A state that starts as
+/// an optional may go on as what that holds.
 Type widened(InferContext& context, const Type& state, const Type& next, size_t first_fresh) {
+  if (state.kind == Type::Kind::kOptional && next.kind != Type::Kind::kOptional && state.element)
+    return Type::optional(joined(context, *state.element, next));
   Type type = joined(context, state, next);
   if (!type.shape) return type;
   for (size_t i = 0; i < type.shape->size(); ++i) {

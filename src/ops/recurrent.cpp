@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/canonicalize.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
@@ -216,6 +217,10 @@ std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttribut
       std::copy_n(x.begin() + (row * s.sequence + t) * s.input, s.input,
                   turned.begin() + (t * s.batch + row) * s.input);
   return turned;
+}
+
+void canonicalize_recurrent(CanonicalizeContext& c) {
+  if (c.opset() < 7) c.node().attributes.erase("output_sequence");
 }
 
 void infer_recurrent(InferContext& c, const RecurrentAttributes& a, bool has_cell) {

@@ -13,6 +13,7 @@
 
 namespace wootz {
 
+class CanonicalizeContext;
 class EvalContext;
 class InferContext;
 
@@ -98,6 +99,8 @@ std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttribut
                                    const RecurrentShape& shape);
 
 /// Output types Y, Y_h (and Y_c); hidden from attribute hidden_size or input R.
+/// Drops output_sequence of opsets 1 to 6: which outputs are wanted tells the same.
+void canonicalize_recurrent(CanonicalizeContext& c);
 void infer_recurrent(InferContext& c, const RecurrentAttributes& a, bool has_cell);
 /// The same with the hidden size that the weights tell, where they do.
 void infer_recurrent_hidden(InferContext& c, const RecurrentAttributes& a, bool has_cell,

@@ -81,21 +81,36 @@ std::optional<Tensor> constant_before(const Value& constant, const Value& x, con
   return t.reshaped(dims);
 }
 
-bool is_contraction_or_tail(const Node* node) {
-  return node && (is_elementwise(*node) || node->is("Conv") || node->is("ConvTranspose") ||
-                  node->is("MatMul") || node->is("Gemm"));
+constexpr int kMaxTail = 16;
+
+/// Comes from a contraction, or from pointwise nodes behind one, and is read by nothing but one node.
+bool follows_contraction(const Value* v, int depth = 0) {
+  const Node* node = v && is_read_once(v) && depth <= kMaxTail ? v->producer() : nullptr;
+  if (!node) return false;
+  if (node->is("Conv") || node->is("ConvTranspose") || node->is("MatMul") || node->is("Gemm")) return true;
+  return is_elementwise(*node) &&
+         std::any_of(node->inputs().begin(), node->inputs().end(),
+                     [&](const Value* x) { return same_shape(x, v) && follows_contraction(x, depth + 1); });
+}
+
+/// Whether the node joins a contraction as it stands.
+bool joins_contraction(const Node& node) {
+  return std::any_of(node.inputs().begin(), node.inputs().end(),
+                     [&](const Value* v) { return same_shape(v, node.output(0)) && follows_contraction(v); });
 }
 
 /// f(reshape(x), y) => reshape(f(x, reshape(y))) where x comes from a contraction or its tail, so that f
-/// joins it.
+/// joins it. A node that joins a contraction as it stands stays: what sank is such a node, so in graph order
+/// each node sinks once for every change before it, and two contractions of different shapes that meet do not
+/// take turns for ever.
 std::optional<Patch> sink(Node& node) {
-  if (!is_elementwise(node)) return std::nullopt;
+  if (!is_elementwise(node) || joins_contraction(node)) return std::nullopt;
   const Node* behind = nullptr;
   for (const Value* v : node.inputs()) {
     if (!v) return std::nullopt;
     const Node* r = produced_by(v, "Reshape");
     if (!behind && r && is_read_once(v) && same_shape(v, node.output(0)) && r->input(0)->type.has_rank() &&
-        is_contraction_or_tail(r->input(0)->producer()) && is_read_once(r->input(0)))
+        follows_contraction(r->input(0)))
       behind = r;
   }
   if (!behind) return std::nullopt;

@@ -53,9 +53,13 @@ class PassContext {
   std::map<std::string, int64_t, std::less<>> rule_counts;
 
   bool enabled(std::string_view pass_or_rule) const;
-  /// Counts one change; false when the limit on changes is reached and the change must not be made.
+  /// Counts one change; false when a limit on changes is reached and the change must not be made.
   bool allow_patch(std::string_view rule);
-  bool exhausted() const { return options.max_patches >= 0 && patches >= options.max_patches; }
+  bool exhausted() const {
+    return patches >= pass_limit || (options.max_patches >= 0 && patches >= options.max_patches);
+  }
+  /// What the running pass may bring `patches` to: rules that undo each other end here (and in a remark).
+  int64_t pass_limit = INT64_MAX;
   void remark(std::vector<std::string> origins, std::string text);
   void remark(const Node& node, std::string text);
 };

@@ -34,6 +34,13 @@ std::string dump_name(const PassContext& context, const Pass& pass, const char* 
   return context.options.dump_folder + "/" + number + pass.name + "." + when + ".txt";
 }
 
+int64_t nodes_in(const Graph& graph) {
+  int64_t count = static_cast<int64_t>(graph.node_count());
+  for (const auto& node : graph.nodes())
+    for (const Graph* inner : node->subgraphs()) count += nodes_in(*inner);
+  return count;
+}
+
 [[noreturn]] void fail(const Graph& graph, const Pass& pass, const PassContext& context, const Error& error) {
   std::filesystem::path folder = context.options.dump_folder;
   if (folder.empty()) folder = std::filesystem::temp_directory_path();
@@ -57,6 +64,7 @@ bool run_pass(Graph& graph, const Pass& pass, PassContext& context) {
   const auto start = std::chrono::steady_clock::now();
   const int64_t patches = context.patches;
   context.current_pass = pass.name;
+  context.pass_limit = patches + kMostChanges + kMostChangesPerNode * nodes_in(graph);
   bool changed = false;
   try {
     changed = pass.run(graph, context);
@@ -72,6 +80,10 @@ bool run_pass(Graph& graph, const Pass& pass, PassContext& context) {
     write_text(dump_name(context, pass, "before"), before);
     write_text(dump_name(context, pass, "after"), to_text(graph, {.origins = true}));
   }
+  if (context.patches >= context.pass_limit)
+    context.remark(std::vector<std::string>{}, "stopped after " + std::to_string(context.patches - patches) +
+                                                   " changes: rules undo each other");
+  context.pass_limit = INT64_MAX;
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   context.records.push_back({pass.name, context.patches - patches, seconds.count()});
   return changed;
@@ -85,6 +97,9 @@ bool run_passes(Graph& graph, std::span<const Pass> passes, bool repeat, PassCon
     if (!changed_now) break;
     changed = true;
     if (repeat) infer_graph(graph);
+    if (repeat && round == kMaxRounds - 1)
+      context.remark(std::vector<std::string>{},
+                     "stopped after " + std::to_string(kMaxRounds) + " rounds: passes undo each other");
   }
   return changed;
 }

@@ -2,14 +2,19 @@
 #include "engine/engine_file.h"
 
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <random>
 
+#include "runtime/explain.h"
 #include "tests/compiler/compiled.h"
+#include "tests/fuzz/plan_mutator.h"
 
 namespace wootz::compile_tests {
 namespace {
@@ -108,6 +113,69 @@ TEST_F(EngineFile, EveryFlippedByteOfHeaderPlanAndBlobsIsAnError) {
       EXPECT_EQ(e.kind(), ErrorKind::kInvalidEngine) << e.message();
     }
   }
+}
+
+/// The hash of a plan protects from damage, not from malice: plans that are wrong behind a right hash.
+TEST_F(EngineFile, ContradictingPlansAreErrors) {
+  const std::string bytes = content();
+  uint64_t offset = 0;
+  std::memcpy(&offset, bytes.data() + 24, sizeof offset);
+  const auto plan = nlohmann::json::parse(bytes.substr(offset));
+  const auto message_with = [&](const char* pointer, const nlohmann::json& value) {
+    auto changed = plan;
+    changed[nlohmann::json::json_pointer(pointer)] = value;
+    const std::string text = changed.dump();
+    std::string file = bytes.substr(0, offset) + text;
+    const uint64_t fields[] = {file.size(), offset, text.size(), XXH3_64bits(text.data(), text.size())};
+    std::memcpy(file.data() + 16, fields, sizeof fields);
+    write(file);
+    return load_message();
+  };
+  const auto expect = [&](const char* part, const char* pointer, const nlohmann::json& value) {
+    const std::string message = message_with(pointer, value);
+    EXPECT_NE(message.find(part), std::string::npos) << pointer << ": " << message;
+  };
+  EXPECT_EQ(message_with("/engine/threads", 2), "");
+  expect("expected 1 to 4096 threads, found -1", "/engine/threads", -1);
+  expect("has no tuned shape", "/engine/tuned_shapes", nlohmann::json::object());
+  expect("expected rank 4", "/engine/tuned_shapes/x", {1, 3});
+  expect("operand that it lacks", "/engine/steps/0/sharing", {1, 7});
+  expect("expected name=value", "/engine/steps/0/choices/0/config", "tile");
+  expect("out of range", "/graph/nodes/0/in/0", 100000);
+  const std::string last = std::to_string(plan["graph"]["nodes"].size() - 1);
+  expect("without a body", ("/graph/nodes/" + last + "/attributes/body").c_str(), {0, 1});
+  expect("lies outside the file", "/blobs/0/offset", 1u << 30);
+  std::string type = R"({"kind":0,"dtype":"float32"})";
+  for (int i = 0; i < 100; ++i) type = R"({"kind":3,"dtype":"float32","element":)" + type + "}";
+  expect("unknown type", "/graph/values/0/type", nlohmann::json::parse(type));
+}
+
+TEST_F(EngineFile, PlansChangedAtRandomLoadOrAreErrors) {
+  const std::string bytes = content();
+  const size_t offset = fuzz::plan_offset(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  const auto plan = nlohmann::json::parse(bytes.substr(offset));
+  int loaded = 0;
+  for (unsigned round = 0; round < 400; ++round) {
+    fuzz::PlanMutator mutator(round, [&](std::string& text) {
+      if (!text.empty()) text[mutator.pick(text.size())] = static_cast<char>('0' + mutator.pick(75));
+    });
+    auto changed = plan;
+    for (unsigned n = 0; n <= round % 3; ++n) mutator.change(changed);
+    std::string file =
+        bytes.substr(0, offset) + changed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    fuzz::repair_header(file);
+    write(file);
+    try {
+      const auto engine = load_engine(path_, true);
+      explain_text(*engine, 100);
+      explain_json(*engine);
+      ++loaded;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::kInvalidEngine) << round << ": " << e.message();
+    }
+  }
+  EXPECT_GT(loaded, 20);
+  EXPECT_LT(loaded, 380);
 }
 
 TEST_F(EngineFile, UnwritablePlaceLeavesNothingBehind) {

@@ -19,7 +19,6 @@ inline const char* ignored_reason(std::string_view name) {
       {"test_resize_downsample_scales_cubic_align_corners", "docs/operator_semantics.md, Resize"},
       {"test_resize_downsample_scales_linear_align_corners", "docs/operator_semantics.md, Resize"},
       {"test_maxunpool_export_with_output_shape", "docs/operator_semantics.md, MaxUnpool"},
-      {"test_loop16_seq_none", "a state that is an optional first and a sequence later has no one type"},
   };
   for (const auto& [part, reason] : kIgnored)
     if (name.find(part) != std::string_view::npos) return reason;

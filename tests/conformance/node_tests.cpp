@@ -74,6 +74,8 @@ std::shared_ptr<EngineData> compile_case(Case& c, const std::vector<Datum>& inpu
     if (inputs[i].kind == Datum::Kind::kTensor)
       options.shapes[model.graph->inputs()[i]->name] = inputs[i].tensor.dims();
   auto engine = compile(std::move(model), options);
+  for (const RemarkRecord& r : engine->remarks)
+    if (r.text.starts_with("stopped after")) throw Error(ErrorKind::kInternal, r.stage + " " + r.text);
   if (o.mode == "kernels") c.steps = force_kernels(*engine, options.allow_vendor_libraries);
   return engine;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // wootz_operator_docs > docs/operators.md: what every operator is and who computes it fast, from the operator
 // files. Types and kernels are found out with the operators' own samples: those that the reference, and a
-// kernel of the CPU backend, take with the element type of their first input changed.
+// kernel of the CPU or the CUDA backend, take with the element type of their first input changed.
 #include <cstdio>
 #include <map>
 #include <set>
 
-#include "device/backend.h"
+#include "device/device_backend.h"
 #include "device/region.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
@@ -19,7 +19,7 @@ namespace wootz {
 namespace {
 
 struct Found {
-  std::set<DType> reference, kernel;
+  std::set<DType> reference, cpu, cuda;
   double bound = 0;
 };
 
@@ -117,6 +117,16 @@ std::vector<Datum> outputs_of(const OpDef& def, const Sample& sample) {
   return evaluate_node(*node, data);
 }
 
+/// Our own kernels for a problem, by a backend's tactics.
+std::vector<const Tactic*> kernels_of(const char* device, const Problem& problem) {
+  std::vector<const Tactic*> kernels;
+  for (const Tactic* tactic : find_backend(BackendRegistry::global(), device)->tactics())
+    if (!tactic->id().starts_with("reference.") && !is_vendor_tactic(tactic->id()) &&
+        !tactic->refusal(problem))
+      kernels.push_back(tactic);
+  return kernels;
+}
+
 void try_kernels(const OpDef& def, const Sample& sample, const std::vector<Datum>& outputs, DType dtype,
                  Found& found) {
   if (!all_tensors(sample.inputs) || !all_tensors(outputs)) return;
@@ -124,12 +134,11 @@ void try_kernels(const OpDef& def, const Sample& sample, const std::vector<Datum
     if (std::holds_alternative<GraphPtr>(attribute.second)) return;
   for (const bool constants : {false, true}) {
     const OneRegion one(def, sample, outputs, constants);
-    for (const Tactic* tactic : BackendRegistry::global().find("cpu")->tactics()) {
-      if (tactic->id().starts_with("reference.") || is_vendor_tactic(tactic->id())) continue;
-      if (tactic->refusal(one.problem)) continue;
-      found.kernel.insert(dtype);
+    for (const Tactic* tactic : kernels_of("cpu", one.problem)) {
+      found.cpu.insert(dtype);
       if (dtype == DType::kFloat32) found.bound = std::max(found.bound, error_bound(one.problem, *tactic));
     }
+    if (!kernels_of("cuda:sm_90a", one.problem).empty()) found.cuda.insert(dtype);
   }
 }
 
@@ -173,23 +182,32 @@ std::string names(const std::set<DType>& dtypes) {
   return text;
 }
 
+/// What its sums are taken in: nothing where it has none.
+const char* accumulation(const OpDef& def, const Found& found) {
+  if (def.fusion == FusionKind::kPointwise || def.fusion == FusionKind::kMovement) return "";
+  const bool has_floats = found.reference.contains(DType::kFloat32);
+  if (!has_floats) return found.reference.empty() ? "" : "exact";
+  return found.cpu.empty() && found.cuda.empty() ? "float64" : "float64; kernels float32";
+}
+
 void print_row(const OpDef& def) {
   if (!def.evaluate) {
-    std::printf("| %s | %d | becomes standard nodes on import | | | %s |\n", def.name.c_str(), def.since,
+    std::printf("| %s | %d | becomes standard nodes on import | | | | | %s |\n", def.name.c_str(), def.since,
                 def.doc.c_str());
     return;
   }
   const Found found = def.samples ? find_out(def) : Found{};
   std::string bound = "";
-  if (found.kernel.contains(DType::kFloat32)) {
+  if (found.cpu.contains(DType::kFloat32)) {
     char text[32];
     std::snprintf(text, sizeof text, "%.0e", found.bound);
     bound = text;
   }
   std::string doc = def.doc;
   for (size_t at = 0; (at = doc.find('|', at)) != std::string::npos; at += 2) doc.insert(at, "\\");
-  std::printf("| %s | %d | %s | %s | %s | %s |\n", def.name.c_str(), def.since,
-              names(found.reference).c_str(), names(found.kernel).c_str(), bound.c_str(), doc.c_str());
+  std::printf("| %s | %d | %s | %s | %s | %s | %s | %s |\n", def.name.c_str(), def.since,
+              names(found.reference).c_str(), names(found.cpu).c_str(), names(found.cuda).c_str(),
+              accumulation(def, found), bound.c_str(), doc.c_str());
 }
 
 }  // namespace
@@ -201,22 +219,27 @@ void print_operator_docs() {
       "*Since* is the first opset of the operator; every older spelling from opset 1 on is brought into the "
       "newest\n"
       "semantics on import. *Types* are the element types of the first input that the reference takes. "
-      "References\n"
-      "accumulate in float64 (integers exactly) and round once. *Kernels* are the types for which the CPU "
-      "backend has\n"
-      "a kernel, found on small samples; kernels accumulate in float32 (float64 for float64, int32 for 8-bit "
-      "integers).\n"
-      "*Bound* is the error, relative to the output's largest magnitude, that a float32 kernel is held to "
-      "before it may\n"
-      "run. An operator without kernel runs by its reference, and `wootz check` names it.\n");
+      "*CPU* and *CUDA*\n"
+      "are the types for which that backend has a kernel, found on small samples (CUDA: for sm_90a); other "
+      "steps "
+      "run by the\n"
+      "reference, and `wootz check` names them. *Sums* says what is accumulated in: references in float64 "
+      "(integers exactly)\n"
+      "with one rounding at the end, kernels in float32 (float64 for float64, int32 for 8-bit integers). "
+      "*Bound* is the\n"
+      "error, relative to the output's largest magnitude, that a float32 kernel of the CPU is held to on "
+      "these "
+      "samples before\n"
+      "it may run.\n");
   std::string domain = "-";
   for (const auto& [key, def] : OpRegistry::global().all()) {
     if (key.first == "wootz") continue;
     if (key.first != domain) {
       domain = key.first;
       std::printf(
-          "\n## %s\n\n| operator | since | types | kernels | bound | meaning |\n| --- | --- | --- | --- | "
-          "--- | --- |\n",
+          "\n## %s\n\n| operator | since | types | CPU | CUDA | sums | bound | meaning |\n| --- | --- | --- "
+          "| --- | "
+          "--- | --- | --- | --- |\n",
           domain.empty() ? "ai.onnx" : domain.c_str());
     }
     print_row(def);

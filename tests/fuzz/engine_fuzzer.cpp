@@ -1,36 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any bytes give an engine or an Error(kInvalidEngine), and an engine that loads can be
 // explained. Size and hash in the header are put right first, or else no damaged plan would get past them.
+// Most mutations are made on the plan's JSON tree, the others on plain bytes.
 #include <sys/mman.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cstdlib>
-#include <cstring>
-#include <string>
 
 #include "base/error.h"
 #include "engine/engine_file.h"
 #include "runtime/explain.h"
+#include "tests/fuzz/leaf_bytes.h"
+#include "tests/fuzz/plan_mutator.h"
 
 namespace {
-
-constexpr size_t kHeaderBytes = 64, kFileBytesAt = 16, kPlanOffsetAt = 24, kPlanBytesAt = 32,
-                 kPlanHashAt = 40;
-
-void put(std::string& bytes, size_t at, uint64_t value) {
-  std::memcpy(bytes.data() + at, &value, sizeof value);
-}
-
-void repair_header(std::string& bytes) {
-  if (bytes.size() < kHeaderBytes) return;
-  uint64_t offset = 0;
-  std::memcpy(&offset, bytes.data() + kPlanOffsetAt, sizeof offset);
-  if (offset > bytes.size()) return;
-  put(bytes, kFileBytesAt, bytes.size());
-  put(bytes, kPlanBytesAt, bytes.size() - offset);
-  put(bytes, kPlanHashAt, XXH3_64bits(bytes.data() + offset, bytes.size() - offset));
-}
 
 /// One file in memory for the whole process: making one for each input would be most of the time.
 int memory_file() {
@@ -40,9 +23,23 @@ int memory_file() {
 
 }  // namespace
 
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  using namespace wootz::fuzz;
+  PlanMutator mutator(seed, change_by_libfuzzer);
+  const size_t offset = plan_offset(data, size);
+  if (offset >= size || mutator.pick(8) == 0) return LLVMFuzzerMutate(data, size, max_size);
+  Json plan = Json::parse(data + offset, data + size, nullptr, false);
+  if (plan.is_discarded()) return LLVMFuzzerMutate(data, size, max_size);
+  for (size_t n = 1 + mutator.pick(3); n > 0; --n) mutator.change(plan);
+  const std::string text = plan.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (offset + text.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
+  std::memcpy(data + offset, text.data(), text.size());
+  return offset + text.size();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
-  repair_header(bytes);
+  wootz::fuzz::repair_header(bytes);
   const int fd = memory_file();
   if (ftruncate(fd, static_cast<off_t>(size)) != 0 ||
       pwrite(fd, bytes.data(), size, 0) != static_cast<ssize_t>(size))

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "tests/fuzz/wire_mutator.h"
 #include "tests/import/test_ops.h"
 
 namespace wootz {
@@ -85,6 +86,22 @@ TEST(ImportDamage, InsertedAndRepeatedPieces) {
     if (random() % 2) damaged.erase(random() % damaged.size(), random() % 20);
     imports(damaged);
   }
+}
+
+TEST(ImportDamage, ChangedFields) {
+  const Bytes whole = rich_model();
+  size_t accepted = 0;
+  for (unsigned round = 0; round < 5000; ++round) {
+    fuzz::WireMutator mutator(round, [&](std::string& bytes) {
+      if (mutator.pick(4) == 0 || bytes.empty()) bytes += "x";
+      bytes[mutator.pick(bytes.size())] = static_cast<char>(mutator.pick(256));
+    });
+    std::vector<fuzz::Field> fields;
+    ASSERT_TRUE(fuzz::read_message(whole, fields));
+    for (unsigned n = 0; n <= round % 3 && !fields.empty(); ++n) mutator.change(fields);
+    accepted += imports(fuzz::text_of(fields));
+  }
+  EXPECT_GT(accepted, 50u);
 }
 
 TEST(ImportDamage, RandomBytes) {

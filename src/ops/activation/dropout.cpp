@@ -5,6 +5,7 @@
 
 #include "ops/canonicalize.h"
 #include "ops/elements.h"
+#include "ops/expansion.h"
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
@@ -23,6 +24,13 @@ struct Parameters {
 
 void canonicalize(CanonicalizeContext& c) {
   if (c.opset() >= 12) return;
+  if (c.opset() < 10 && c.node().output(1)) {  // a mask of x's type
+    Expansion e(c);
+    const std::vector<Value*> made = e.add_many("Dropout", {e.input(0)}, 2);
+    e.alias(0, made[0]);
+    e.result("CastLike", {made[1], e.input(0)}, {}, {1});
+    return e.finish();
+  }
   for (const char* name : {"ratio", "is_test", "consumed_inputs"}) c.node().attributes.erase(name);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loop: runs body(i, cond, states...) -> (cond, states..., scan outputs...) while i < M and cond; each scan
 // output is stacked along a new first axis. A missing M is no limit, a missing cond starts true; the body's
-// cond always counts.
+// cond always counts. A state may start as an optional and go on as what that holds.
 #include "ops/body.h"
 #include "ops/contents.h"
 #include "ops/registry.h"
@@ -29,6 +29,8 @@ Dim trip_count(InferContext& ctx, const Graph& body) {
   return starts && never_stops(body) ? trips : ctx.unknown("trips", known_upper(ctx.symbols(), trips));
 }
 
+bool is_optional(const Value& v) { return v.type.kind == Type::Kind::kOptional; }
+
 void infer(InferContext& ctx) {
   Graph& body = body_of(ctx.node(), "body");
   const size_t count = ctx.input_count() < 2 ? 0 : ctx.input_count() - 2;
@@ -43,7 +45,11 @@ void infer(InferContext& ctx) {
   std::vector<Type> initial;
   for (size_t i = 0; i < count; ++i) initial.push_back(ctx.input(i + 2));
   const std::vector<Type> states = infer_carried(ctx, body, 2, 1, initial);
-  for (size_t i = 0; i < count; ++i) ctx.set_output(i, seen_from_outside(ctx, states[i], &initial[i]));
+  for (size_t i = 0; i < count; ++i) {
+    const bool fills = states[i].kind == Type::Kind::kOptional && !is_optional(*body.outputs()[i + 1]);
+    ctx.set_output(i, fills ? seen_from_outside(ctx, *states[i].element)
+                            : seen_from_outside(ctx, states[i], &initial[i]));
+  }
   const Dim trips = trip_count(ctx, body);
   for (size_t i = count; i + 1 < body.outputs().size(); ++i) {
     Type type = seen_from_outside(ctx, body.outputs()[i + 1]->type);
@@ -79,7 +85,16 @@ void evaluate(EvalContext& ctx) {
     for (size_t i = 0; i < states; ++i) carried[i + 2] = std::move(results[i + 1]);
     for (size_t i = 0; i < stacked.size(); ++i) stacked[i].push(std::move(results[states + 1 + i].tensor));
   }
-  for (size_t i = 0; i < states; ++i) ctx.set_output(i, std::move(carried[i + 2]));
+  for (size_t i = 0; i < states; ++i) {
+    Datum& state = carried[i + 2];
+    // An optional that the body turns into what it holds.
+    if (state.kind == Datum::Kind::kOptional && !is_optional(*body.outputs()[i + 1])) {
+      ctx.check(!state.elements.empty(),
+                "expected a trip that fills the optional state " + std::to_string(i) + ", found none");
+      state = Datum(state.elements[0]);
+    }
+    ctx.set_output(i, std::move(state));
+  }
   for (size_t i = 0; i < stacked.size(); ++i)
     if (ctx.wants_output(states + i))
       ctx.set_output(states + i, stacked[i].stack(ctx, body.outputs()[states + 1 + i]->type, 0, false));

@@ -6,6 +6,7 @@
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
+#include "ops/nn/pool.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -85,7 +86,10 @@ void add(OpRegistry& registry, const char* name, const char* doc, void (*evaluat
   d.flops = [](const Node&, std::span<const Dims> inputs, std::span<const Dims>) {
     return static_cast<double>(element_count(inputs[0]));
   };
-  if (d.name == "GlobalLpPool") d.attributes = {{"p", Attribute(int64_t{2})}};
+  if (d.name == "GlobalLpPool") {
+    d.attributes = {{"p", Attribute(int64_t{2})}};
+    d.canonicalize = canonicalize_norm_order;
+  }
   registry.add(std::move(d));
 }
 

@@ -93,6 +93,7 @@ void register_op_gru(OpRegistry& registry) {
   d.max_inputs = 6;
   d.max_outputs = 2;
   d.attributes = attribute_specs<GruAttributes>();
+  d.canonicalize = canonicalize_recurrent;
   d.infer = infer;
   d.evaluate = evaluate;
   d.flops = flops;

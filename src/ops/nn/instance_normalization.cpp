@@ -4,6 +4,7 @@
 #include "ops/infer.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/standardize.h"
+#include "ops/pointwise.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -72,6 +73,7 @@ void register_op_instance_normalization(OpRegistry& registry) {
   d.min_inputs = d.max_inputs = 3;
   d.attributes = attribute_specs<InstanceNormalizationAttributes>();
   d.fusion = FusionKind::kReduction;
+  d.canonicalize = canonicalize_consumed_inputs;
   d.infer = infer;
   d.evaluate = evaluate;
   d.samples = samples;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "ops/canonicalize.h"
 #include "ops/evaluate.h"
 #include "ops/nn/pool.h"
 #include "ops/registry.h"
@@ -73,12 +74,22 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
+void canonicalize_norm_order(CanonicalizeContext& c) {
+  const Attribute* found = c.node().attributes.find("p");
+  const float* p = found ? std::get_if<float>(found) : nullptr;
+  if (!p) return;
+  if (!(*p >= 1 && *p < 0x1p31f) || *p != std::floor(*p))
+    c.fail("p: expected a whole number of 1 or more, found " + std::to_string(*p));
+  c.node().attributes.set("p", static_cast<int64_t>(*p));
+}
+
 void register_op_lp_pool(OpRegistry& registry) {
   OpDef d;
   d.name = "LpPool";
   d.doc = "The p-norm of each window: (sum |x|^p)^(1/p), padding left out (ONNX LpPool-22).";
   d.min_inputs = d.max_inputs = 1;
   d.attributes = attribute_specs<LpPoolAttributes>();
+  d.canonicalize = canonicalize_norm_order;
   d.infer = infer;
   d.evaluate = evaluate;
   d.flops = pool_flops;

@@ -89,6 +89,7 @@ void register_op_lstm(OpRegistry& registry) {
   d.max_inputs = 8;
   d.max_outputs = 3;
   d.attributes = attribute_specs<LstmAttributes>();
+  d.canonicalize = canonicalize_recurrent;
   d.infer = infer;
   d.evaluate = evaluate;
   d.flops = flops;

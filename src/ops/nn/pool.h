@@ -6,6 +6,11 @@
 
 namespace wootz {
 
+class CanonicalizeContext;
+
+/// The p of opset 1's p-norms is a float.
+void canonicalize_norm_order(CanonicalizeContext& c);
+
 /// What all pools share. MaxPool adds storage_order, AveragePool count_include_pad, LpPool p.
 struct PoolAttributes : WindowAttributes {
   template <class V>

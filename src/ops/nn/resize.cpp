@@ -49,7 +49,8 @@ void check_attributes(const ResizeAttributes& a) {
   check_choice(a.coordinate_transformation_mode, "coordinate_transformation_mode",
                {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
                 "tf_half_pixel_for_nn", "tf_crop_and_resize"});
-  check_choice(a.nearest_mode, "nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+  check_choice(a.nearest_mode, "nearest_mode",
+               {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "opset_10"});
   check_choice(a.keep_aspect_ratio_policy, "keep_aspect_ratio_policy",
                {"stretch", "not_larger", "not_smaller"});
 }
@@ -98,10 +99,10 @@ double snapped(double x) {
   return std::fabs(x - s) <= 4e-7 * std::max(1.0, std::fabs(x)) ? s : x;
 }
 
-int64_t nearest(const std::string& mode, double x) {
+int64_t nearest(const std::string& mode, const ResizeAxis& axis, double x) {
   const double s = snapped(x);
-  if (mode == "floor") return static_cast<int64_t>(std::floor(s));
-  if (mode == "ceil") return static_cast<int64_t>(std::ceil(s));
+  if (mode == "floor" || (mode == "opset_10" && axis.scale >= 1)) return static_cast<int64_t>(std::floor(s));
+  if (mode == "ceil" || mode == "opset_10") return static_cast<int64_t>(std::ceil(s));
   if (mode == "round_prefer_ceil") return static_cast<int64_t>(std::floor(s + 0.5));
   return static_cast<int64_t>(std::ceil(s - 0.5));
 }
@@ -180,7 +181,7 @@ ResizeTaps resize_taps(const ResizeAttributes& a, const ResizeAxis& axis) {
     const double x = source_position(a.coordinate_transformation_mode, axis, o);
     r.outside[static_cast<size_t>(o)] = crops && (x < 0 || x > static_cast<double>(last));
     const int64_t first =
-        a.mode == "nearest" ? nearest(a.nearest_mode, x) : static_cast<int64_t>(std::floor(x)) - before;
+        a.mode == "nearest" ? nearest(a.nearest_mode, axis, x) : static_cast<int64_t>(std::floor(x)) - before;
     double sum = 0;
     for (int64_t t = 0; t < r.taps; ++t) {
       const double distance = (static_cast<double>(first + t) - x) * stretch;
@@ -208,8 +209,9 @@ ResizeTaps resize_taps(const ResizeAttributes& a, const ResizeAxis& axis) {
 
 namespace {
 
-/// Opset 10: inputs (X, scales), origin-aligned coordinates rounded down. Opsets 11 and 12 mark "not given"
-/// by empty tensors, which evaluate and infer accept.
+/// Opset 10: inputs (X, scales), origin-aligned coordinates; nearest rounds up where it shrinks and down
+/// where it grows, as its test data do. Opsets 11 and 12 mark "not given" by empty tensors, which evaluate
+/// and infer accept.
 void canonicalize(CanonicalizeContext& c) {
   Node& node = c.node();
   if (c.opset() >= 11) return;
@@ -218,7 +220,7 @@ void canonicalize(CanonicalizeContext& c) {
   node.set_input(1, nullptr);
   node.set_input(2, scales);
   node.attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
-  node.attributes.set("nearest_mode", std::string("floor"));
+  node.attributes.set("nearest_mode", std::string("opset_10"));
 }
 
 bool has_elements(const InferContext& c, size_t i) {

@@ -12,7 +12,7 @@ namespace wootz {
 struct ResizeAttributes {
   std::string mode = "nearest";  // nearest, linear, cubic
   std::string coordinate_transformation_mode = "half_pixel";
-  std::string nearest_mode = "round_prefer_floor";
+  std::string nearest_mode = "round_prefer_floor";  // opset_10: ceil where the axis shrinks, else floor
   std::string keep_aspect_ratio_policy = "stretch";
   Ints axes;  // empty: all
   float cubic_coeff_a = -0.75f, extrapolation_value = 0;

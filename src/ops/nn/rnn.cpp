@@ -60,6 +60,7 @@ void register_op_rnn(OpRegistry& registry) {
   d.max_inputs = 6;
   d.max_outputs = 2;
   d.attributes = attribute_specs<RecurrentAttributes>();
+  d.canonicalize = canonicalize_recurrent;
   d.infer = infer;
   d.evaluate = evaluate;
   d.samples = samples;

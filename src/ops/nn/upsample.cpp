@@ -5,8 +5,19 @@
 namespace wootz {
 namespace {
 
+/// The scales of opset 1, of height and width alone.
+void plane_scales(CanonicalizeContext& c) {
+  Attributes& attributes = c.node().attributes;
+  if (c.opset() >= 7 || !attributes.contains("height_scale")) return;
+  attributes.set("scales", Floats{1, 1, attributes.require<float>("height_scale"),
+                                  attributes.require<float>("width_scale")});
+  attributes.erase("height_scale");
+  attributes.erase("width_scale");
+}
+
 /// Becomes Resize. Opset 7 has scales as an attribute, opset 9 as an input.
 void canonicalize(CanonicalizeContext& c) {
+  plane_scales(c);
   Node& node = c.node();
   Value* scales = node.input(1);
   if (const Attribute* a = node.attributes.find("scales")) {

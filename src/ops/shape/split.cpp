@@ -23,9 +23,25 @@ struct SplitAttributes {
   }
 };
 
+Value* whole_numbers(CanonicalizeContext& ctx, Value* lengths) {
+  Graph& graph = ctx.graph();
+  const std::string name = graph.unique_name(lengths->name + ".int64");
+  if (!lengths->is_constant()) {
+    Node* cast = graph.add_node("Cast", {lengths}, &ctx.node());
+    cast->attributes.set("to", static_cast<int64_t>(DType::kInt64));
+    return cast->add_output(name, Type());
+  }
+  Ints values;
+  for (double v : lengths->constant->to_doubles()) values.push_back(static_cast<int64_t>(v));
+  return graph.add_constant(name, Tensor::int64s(values));
+}
+
 void canonicalize(CanonicalizeContext& ctx) {
   Node& node = ctx.node();
   if (ctx.opset() < 13 && !node.input(1)) ctx.attribute_to_input("split", 1);
+  // Opset 1 gives the lengths in the data's type.
+  if (Value* lengths = node.input(1); ctx.opset() < 2 && lengths && !is_integer(lengths->type.dtype))
+    node.set_input(1, whole_numbers(ctx, lengths));
   node.attributes.erase("split");
   if (!node.input(1) && !node.attributes.contains("num_outputs"))
     node.attributes.set("num_outputs", static_cast<int64_t>(node.outputs().size()));

@@ -32,10 +32,16 @@ double winograd_saving(const Node& node, const std::vector<Dims>& inputs) {
 
 double flops_of(const Node& node, const SizeModel& sizes) {
   std::vector<Dims> inputs, outputs;
-  for (const Value* v : node.inputs()) inputs.push_back(v ? sizes.dims_of(*v).value_or(Dims{}) : Dims{});
-  for (const Value* v : node.outputs()) outputs.push_back(v ? sizes.dims_of(*v).value_or(Dims{}) : Dims{});
+  bool known = true;  // operators count on operands of a rank that inference let pass
+  const auto add = [&](std::vector<Dims>& list, const Value* v) {
+    const std::optional<Dims> dims = v ? sizes.dims_of(*v) : Dims{};
+    known = known && dims;
+    list.push_back(dims.value_or(Dims{}));
+  };
+  for (const Value* v : node.inputs()) add(inputs, v);
+  for (const Value* v : node.outputs()) add(outputs, v);
   const OpDef* def = OpRegistry::global().find(node);
-  if (def && def->flops) return def->flops(node, inputs, outputs) / winograd_saving(node, inputs);
+  if (def && def->flops && known) return def->flops(node, inputs, outputs) / winograd_saving(node, inputs);
   double elements = 0;
   for (const Dims& d : outputs) elements += static_cast<double>(element_count(d));
   return elements;
