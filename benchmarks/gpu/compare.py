@@ -10,7 +10,7 @@ measures. PyTorch runs the same weights in the same type, channels_last for pict
 --autotune its max-autotune too, which takes minutes. Times are medians over the rounds of each round's median. Errors are relative
 Frobenius norms against PyTorch in float32 with TF32 off, the largest over the outputs. Device memory is what the card has less while the
 program runs, its context included; PyTorch's is that of eager alone, the smaller one. One JSON line a row goes to
-FOLDER/compare.jsonl; --resume leaves out rows that are there.
+FOLDER/compare.jsonl, the engine's plan and times beside it; --resume leaves out rows that are there.
 """
 import argparse
 import copy
@@ -86,7 +86,7 @@ def used_before_mb():
     return float(subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()[0])
 
 
-def bench_wootz(wootz, engine, environment):
+def bench_wootz(wootz, engine, environment, log):
     """(milliseconds of a run, MB of the card while it ran)"""
     before = most = used_mb()
     command = [wootz, "bench", engine, "--iterations", "60", "--json"]
@@ -97,6 +97,7 @@ def bench_wootz(wootz, engine, environment):
         text = run.stdout.read()
     if run.returncode != 0:
         raise RuntimeError(f"wootz bench ended with status {run.returncode}")
+    log.write_text(text)
     return json.loads(text[text.index("{"):])["device"]["run_us"] / 1e3, most - before
 
 
@@ -179,6 +180,9 @@ def measure(row, o, cache):
         cache[name, precision] = Network(name, precision, o.out)
     network = cache[name, precision]
     engine, seconds = build(o.wootz, network, batch, o.out, environment)
+    log = o.out / f"{name}-{batch}-{precision}.bench.json"
+    with open(o.out / f"{name}-{batch}-{precision}.explain.json", "w") as plan:
+        subprocess.run([o.wootz, "explain", engine, "--json"], stdout=plan, env=environment)
     expected = network.expected(batch)
     inputs, outputs = o.out / "inputs.npz", o.out / "outputs.npz"
     np.savez(inputs, **{n: x.cpu().numpy() for n, x in zip(network.inputs, network.arguments(batch, False))})
@@ -187,7 +191,7 @@ def measure(row, o, cache):
     graphs, peer_outputs, peer_mb, _kept = peers(network, batch, o.context_mb, o.autotune)
     times, memory = {key: [] for key in ("wootz", *graphs)}, 0
     for _ in range(o.rounds):
-        milliseconds, megabytes = bench_wootz(o.wootz, engine, environment)
+        milliseconds, megabytes = bench_wootz(o.wootz, engine, environment, log)
         times["wootz"].append(milliseconds)
         memory = max(memory, megabytes)
         for key, graph in graphs.items():
