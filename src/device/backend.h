@@ -42,6 +42,12 @@ struct TargetTraits {
   double bytes_per_second = 0;        // from memory, all threads
   double launch_seconds = 0;          // fixed cost of one region
   size_t cache_bytes = 0;             // last level
+  /// 1x1 convolutions of these types, with channels in such multiples, take a factor an image and channel on
+  /// their input (a squeeze-and-excite gate); others would fall to the reference.
+  std::vector<DType> gated_types;
+  int64_t gated_channel_multiple = 1;
+  /// Depthwise convolutions of these types give the mean of each image and channel as a second result.
+  std::vector<DType> mean_types;
 };
 
 class Backend {

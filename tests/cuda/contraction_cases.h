@@ -76,6 +76,7 @@ struct ConvolutionCase {
   TailKind tail = TailKind::kRelu;
   Storage x_storage = Storage::kChannelsLast, y_storage = Storage::kChannelsLast;
   bool constant_w = true;
+  bool gated = false;  // the input is multiplied by one factor an image and channel first
 };
 
 inline void add_convolution(CudaCase& test, const ConvolutionCase& p) {
@@ -88,10 +89,11 @@ inline void add_convolution(CudaCase& test, const ConvolutionCase& p) {
   a.set("dilations", Ints{p.dilation, p.dilation});
   a.set("pads", p.pads);
   a.set("group", p.group);
-  test.node("Conv", {"0", "1", "2"}, {"y"}, a);
+  if (p.gated) test.input(random_tensor(p.dtype, {p.n, p.c, 1, 1}, 4, 1)).node("Mul", {"0", "3"}, {"gated"});
+  test.node("Conv", {p.gated ? "gated" : "0", "1", "2"}, {"y"}, a);
   const int64_t oh = (p.h + p.pads[0] + p.pads[2] - (p.kh - 1) * p.dilation - 1) / p.stride + 1;
   const int64_t ow = (p.w + p.pads[1] + p.pads[3] - (p.kw - 1) * p.dilation - 1) / p.stride + 1;
-  test.result(add_tail(test, p.tail, p.dtype, {p.n, p.m, oh, ow}, p.y_storage, 3), p.y_storage);
+  test.result(add_tail(test, p.tail, p.dtype, {p.n, p.m, oh, ow}, p.y_storage, p.gated ? 4 : 3), p.y_storage);
   const double k = static_cast<double>(p.c / p.group * p.kh * p.kw), bound = tolerance_of(p.dtype);
   test.tolerance(bound, bound * std::sqrt(k));
 }

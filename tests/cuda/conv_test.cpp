@@ -68,6 +68,20 @@ TEST(CudaConv, Pointwise) {
               {kSm90, kSplitK, kMma});
 }
 
+TEST(CudaConv, GatedInput) {
+  // Images whose ends no tile knows, channels that end inside a step, several columns of tiles, a residual.
+  for (const ConvolutionCase& shape : {ConvolutionCase{.n = 5, .c = 72, .h = 7, .w = 7, .m = 24},
+                                       ConvolutionCase{.n = 2, .c = 200, .h = 14, .w = 14, .m = 264},
+                                       ConvolutionCase{.n = 1, .c = 32, .h = 112, .w = 112, .m = 16},
+                                       ConvolutionCase{.n = 3, .c = 64, .h = 9, .w = 5, .m = 128}})
+    for (const TailKind tail : {TailKind::kRelu, TailKind::kResidualRelu}) {
+      ConvolutionCase p = shape;
+      p.kh = p.kw = 1, p.pads = {0, 0, 0, 0}, p.tail = tail, p.gated = true;
+      p.dtype = tail == TailKind::kRelu || p.c != 72 ? DType::kFloat16 : DType::kBFloat16;
+      expect_each(p, {kSm90});
+    }
+}
+
 TEST(CudaConv, BFloat16) {
   expect_each({.n = 1, .c = 64, .h = 10, .w = 10, .m = 64, .dtype = DType::kBFloat16},
               {kSm90, kSplitK, kHalo, kMma});
@@ -162,6 +176,26 @@ TEST(CudaConv, Depthwise) {
                .dtype = DType::kBFloat16},
               {kRows, kDirect});
   expect_each({.n = 1, .c = 19, .h = 10, .w = 11, .m = 19, .stride = 2, .group = 19}, {kDirect});
+}
+
+TEST(CudaConv, DepthwiseWithMeans) {
+  // Strips that end with the image and inside it, columns that do not divide the width, several blocks of
+  // channels.
+  for (const ConvolutionCase& shape :
+       {ConvolutionCase{.n = 3, .c = 32, .h = 7, .w = 7, .m = 32},
+        ConvolutionCase{.n = 2, .c = 240, .h = 29, .w = 27, .m = 240, .stride = 2},
+        ConvolutionCase{.n = 1, .c = 48, .h = 58, .w = 61, .m = 48}}) {
+    CudaCase test;
+    ConvolutionCase p = shape;
+    p.group = p.c;
+    if (p.n == 3) p.kh = p.kw = 5, p.pads = {2, 2, 2, 2}, p.dtype = DType::kBFloat16;
+    add_convolution(test, p);
+    test.constant(Tensor::int64s(std::vector<int64_t>{2, 3}))
+        .node("ReduceMean", {"z", "3"}, {"mean"})
+        .result("mean");
+    test.brief();
+    test.expect(kRows);
+  }
 }
 
 TEST(CudaConv, Float32) {

@@ -103,7 +103,8 @@ TEST(Fuse, ScalarsStayInBodiesAndTensorsAreOperands) {
 }
 
 TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
-  const auto fused = [](const std::string& product, bool target_takes_them, bool channels_last = true) {
+  const auto fused = [](const std::string& product, bool target_takes_them, bool channels_last = true,
+                        int64_t multiple = 1) {
     const auto graph = read_graph(
         "graph(%x: float32[n,8,5,5], %g: float32[n,8,1,1], %p: float32[n,1,5,5]) -> (%y) {\n"
         "%w: float32[1,8,1,1] = constant [1, 2, 3, 4, 5, 6, 7, 8]\n%m = " +
@@ -111,7 +112,8 @@ TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
     for (const auto& v : graph->values())
       if (channels_last && v->type.rank() == 4 && !v->is_constant()) v->layout = Layout::kChannelsLast;
     TargetTraits target = test_target();
-    if (target_takes_them) target.name = "cpu";
+    if (target_takes_them) target.gated_types = {DType::kFloat32};
+    target.gated_channel_multiple = multiple;
     PassContext context(target, {});
     run_pass(*graph, fuse(), context);
     return summary(*graph);
@@ -121,8 +123,37 @@ TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
   const std::string apart = "pointwise: Mul\ncontraction: Conv Relu\n";
   EXPECT_EQ(fused("Mul(%x, %g)", false), apart);
   EXPECT_EQ(fused("Mul(%x, %g)", true, false), apart);
-  EXPECT_EQ(fused("Mul(%x, %p)", true), apart);  // a factor a pixel
+  EXPECT_EQ(fused("Mul(%x, %g)", true, true, 8), apart);  // one output channel
+  EXPECT_EQ(fused("Mul(%x, %p)", true), apart);           // a factor a pixel
   EXPECT_EQ(fused("Add(%x, %g)", true), "pointwise: Add\ncontraction: Conv Relu\n");
+}
+
+TEST(Fuse, MeansJoinDepthwiseConvolutionsWhereTheTargetGivesThem) {
+  const auto fused = [](const std::string& mean, bool target_gives_them = true, int64_t channels = 16) {
+    const std::string c = std::to_string(channels);
+    const auto graph =
+        read_graph("graph(%p: float32[n," + c + ",9,9]) -> (%y, %z) {\n%w: float32[" + c +
+                   ",1,3,3] = constant splat 0.1\n%axes: int64[2] = constant [2, 3]\n"
+                   "%x = Relu(%p)\n%c = Conv(%x, %w) {group=" +
+                   c + "}\n%r = Relu(%c)\n%m = " + mean + "\n%y = Sigmoid(%m)\n%z = Neg(%r)\n}");
+    for (const auto& v : graph->values())
+      if (v->type.rank() == 4 && !v->is_constant()) v->layout = Layout::kChannelsLast;
+    TargetTraits target = test_target();
+    if (target_gives_them) target.mean_types = {DType::kFloat32};
+    PassContext context(target, {});
+    run_pass(*graph, fuse(), context);
+    return summary(*graph);
+  };
+  const std::string joined =
+      "pointwise: Relu\ncontraction: Conv Relu ReduceMean\npointwise: Sigmoid\npointwise: Neg\n";
+  EXPECT_EQ(fused("ReduceMean(%r, %axes)"), joined);
+  const std::string apart =
+      "pointwise: Relu\ncontraction: Conv Relu\nsingle: ReduceMean\npointwise: Sigmoid\npointwise: Neg\n";
+  EXPECT_EQ(fused("ReduceMean(%r, %axes)", false), apart);
+  EXPECT_EQ(fused("ReduceMean(%r, %axes)", true, 4), apart);
+  EXPECT_EQ(
+      fused("ReduceMax(%r, %axes)"),
+      "pointwise: Relu\ncontraction: Conv Relu\nsingle: ReduceMax\npointwise: Sigmoid\npointwise: Neg\n");
 }
 
 TEST(Fuse, NoChangesAllowedLeavesEveryNodeAlone) {

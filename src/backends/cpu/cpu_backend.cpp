@@ -56,6 +56,7 @@ TargetTraits CpuBackend::traits(int threads) const {
   t.bytes_per_second = 14e9 * std::min(threads, 12);
   t.launch_seconds = threads > 1 ? 1e-6 : 1e-7;
   t.cache_bytes = f.last_level_cache;
+  t.gated_types = {DType::kFloat32};
   return t;
 }
 

@@ -58,6 +58,9 @@ TargetTraits CudaTargetBackend::traits(int) const {
                                                     : 1e12;
   t.launch_seconds = 2e-6;
   t.cache_bytes = target_.l2_bytes;
+  if (target_.arch.has_wgmma()) t.gated_types = {DType::kFloat16, DType::kBFloat16};
+  t.gated_channel_multiple = 8;
+  if (target_.arch.has_tma()) t.mean_types = {DType::kFloat16, DType::kBFloat16};
   t.fingerprint = target_.device ? target_.device->name() + "; " + target_.arch.name() + "; driver " +
                                        version_text(cuda::Driver::get().version())
                                  : target_.arch.name() + "; not timed";

@@ -22,26 +22,34 @@ bool are_all(const Node& node, const char* attribute, int64_t expected) {
   return std::all_of(values.begin(), values.end(), [&](int64_t x) { return x == expected; });
 }
 
-/// Whether the node is a plain 1x1 convolution over many channels, channels last, in float32.
+/// Whether the node is a plain 1x1 convolution over many channels, channels last.
 bool is_channel_mix(const Node& node) {
   if (!node.is("Conv") || node.inputs().size() < 2 || !node.input(1)->is_constant()) return false;
   const Value* x = node.input(0);
   const Dims& w = node.input(1)->constant->dims();
-  return w.size() == 4 && w[1] >= 8 && w[2] == 1 && w[3] == 1 && x->type.dtype == DType::kFloat32 &&
-         x->layout == Layout::kChannelsLast && node.output(0)->layout == Layout::kChannelsLast &&
-         node.attributes.get<int64_t>("group", 1) == 1 && are_all(node, "strides", 1) &&
-         are_all(node, "pads", 0);
+  return w.size() == 4 && w[1] >= 8 && w[2] == 1 && w[3] == 1 && x->layout == Layout::kChannelsLast &&
+         node.output(0)->layout == Layout::kChannelsLast && node.attributes.get<int64_t>("group", 1) == 1 &&
+         are_all(node, "strides", 1) && are_all(node, "pads", 0);
 }
 
-/// Whether the target's 1x1 convolutions take a factor an image and channel on their input; elsewhere such a
-/// region would fall to the reference.
-bool gates_convolutions(const TargetTraits& target) { return target.name == "cpu"; }
+/// Whether the target's 1x1 convolutions take a factor an image and channel on this one's input.
+bool takes_gates(const TargetTraits& target, const Node& mix) {
+  const auto& types = target.gated_types;
+  const Dims& w = mix.input(1)->constant->dims();
+  return std::find(types.begin(), types.end(), mix.input(0)->type.dtype) != types.end() &&
+         w[0] % target.gated_channel_multiple == 0 && w[1] % target.gated_channel_multiple == 0;
+}
+
+/// Whether `x` may come to lie among other channels, at any of them.
+bool is_concatenated(const Value& x) {
+  return std::any_of(x.uses().begin(), x.uses().end(), [](const Use& u) { return u.node->is("Concat"); });
+}
 
 /// The product of a convolution's input with one factor an image and channel (a squeeze-and-excite gate),
 /// where the target's kernels multiply while they read the input; else null.
 Node* gate_before(const Node& main, const Groups& groups, const TargetTraits& target) {
   Node* product =
-      is_channel_mix(main) && gates_convolutions(target) ? produced_by(main.input(0), "Mul") : nullptr;
+      is_channel_mix(main) && takes_gates(target, main) ? produced_by(main.input(0), "Mul") : nullptr;
   if (!product || product->graph() != main.graph() || !is_read_once(product->output(0)) ||
       groups[groups.group_of(product)].nodes.size() > 1)
     return nullptr;
@@ -49,13 +57,61 @@ Node* gate_before(const Node& main, const Groups& groups, const TargetTraits& ta
     const Value* gate = product->input(i);
     const Value* x = product->input(1 - i);
     if (gate->is_constant() || x->is_constant() || !has_rank(gate, 4) || x->layout != Layout::kChannelsLast ||
-        !same_shape(x, product->output(0)))
+        !same_shape(x, product->output(0)) || is_concatenated(*x))
       continue;
     const Shape &g = *gate->type.shape, &full = *x->type.shape;
     const SymbolTable& symbols = main.graph()->symbols();
     if ((symbols.equal(g[0], full[0]) || symbols.equal(g[0], 1)) && symbols.equal(g[1], full[1]) &&
         symbols.equal(g[2], 1) && symbols.equal(g[3], 1))
       return product;
+  }
+  return nullptr;
+}
+
+/// Whether every depthwise kernel of the targets that give means takes the convolution: 3x3 or 5x5, channels
+/// that blocks share evenly, its input no part of another value.
+bool is_plain_depthwise(const Node& node, const SizeModel& sizes) {
+  if (!node.is("Conv") || node.inputs().size() < 2 || !node.input(1)->is_constant()) return false;
+  const Value *x = node.input(0), *y = node.output(0);
+  const Dims& w = node.input(1)->constant->dims();
+  const Node* from = x->producer();
+  if (w.size() != 4 || w[1] != 1 || w[2] != w[3] || (w[2] != 3 && w[2] != 5) ||
+      node.attributes.get<int64_t>("group", 1) != w[0] || x->layout != Layout::kChannelsLast ||
+      y->layout != Layout::kChannelsLast || !from || !(is_contraction(*from) || is_pointwise(*from)))
+    return false;
+  bool shared_evenly = false;
+  for (int64_t block = 16; block <= 64; block += 8) shared_evenly |= w[0] % block == 0;
+  const Ints strides = node.attributes.get<Ints>("strides", {1, 1});
+  const std::optional<Dims> dims = sizes.dims_of(*x);
+  return shared_evenly && strides[0] == strides[1] && strides[0] <= 2 && are_all(node, "dilations", 1) &&
+         dims && (*dims)[3] <= 240 && !is_concatenated(*x);
+}
+
+/// The mean over height and width of each image and channel of a depthwise convolution's result `y`, where
+/// the target's kernels add it up on the way; else null.
+Node* mean_behind(const Node& main, const std::vector<Node*>& nodes, const SizeModel& sizes,
+                  const TargetTraits& target) {
+  Value* y = nodes.back()->output(0);
+  const auto& types = target.mean_types;
+  if (std::find(types.begin(), types.end(), y->type.dtype) == types.end() ||
+      !is_plain_depthwise(main, sizes) || is_concatenated(*y) || y->graph()->is_output(y))
+    return nullptr;
+  // What joins the convolution is one value an element or channel.
+  for (const Node* n : nodes)
+    for (const Value* v : n->inputs())
+      if (n != &main && v && !v->is_constant() && v->producer() != &main &&
+          std::find(nodes.begin(), nodes.end(), v->producer()) == nodes.end())
+        return nullptr;
+  for (const Use& u : y->uses()) {
+    Node* n = u.node;
+    if (n->is("GlobalAveragePool")) return n;
+    if (!n->is("ReduceMean") || n->attributes.get<int64_t>("keepdims", 1) != 1 || n->inputs().size() < 2 ||
+        !n->input(1) || !n->input(1)->is_constant())
+      continue;
+    std::vector<int64_t> axes = n->input(1)->constant->to_int64s();
+    for (int64_t& a : axes) a += a < 0 ? 4 : 0;
+    std::sort(axes.begin(), axes.end());
+    if (axes == std::vector<int64_t>{2, 3}) return n;
   }
   return nullptr;
 }
@@ -88,6 +144,8 @@ class Tail {
       context_.remark(*nodes_[i],
                       "not fused into " + label(main_) + ": a value between them is also read elsewhere");
     nodes_.resize(best);
+    // A second result, of which the convolution's other readers wait for nothing.
+    if (Node* mean = mean_behind(main_, nodes_, sizes_, context_.target)) nodes_.push_back(mean);
     groups_.join(nodes_, "contraction");
   }
 

@@ -7,9 +7,9 @@
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/conv/conv_weights.h"
-#include "backends/cpu/kernels/conv/gated_problem.h"
 #include "backends/cpu/kernels/gemm/blocked_product.h"
 #include "backends/cpu/pointwise/tile_kernels.h"
+#include "device/gated_problem.h"
 
 namespace wootz {
 namespace {

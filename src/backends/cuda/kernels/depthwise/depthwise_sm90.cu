@@ -22,6 +22,7 @@ constexpr int kRowsIn = (ROWS - 1) * STRIDE + FILTER;
 constexpr int kOpen = (FILTER + STRIDE - 1) / STRIDE;  // output rows that one input row can add to
 constexpr int kPeriod = kOpen * STRIDE;                // input rows after which an output row's registers are reused
 constexpr int kColsIn = (COLS - 1) * STRIDE + FILTER;
+constexpr int kBytesPartial = HAS_MEAN ? 2 * kColThreads * BLOCK_C * 4 : 0;  // sums of threads
 static_assert(WIDTH_OUT >= COLS && CHANNELS % BLOCK_C == 0 && BLOCK_C % VEC == 0);
 
 struct Floats {
@@ -56,11 +57,12 @@ __device__ void produce(const TensorMap& map_x, u32 stages, u32 full, u32 empty,
 }
 
 __device__ void consume(const unsigned char* stages, u32 full, u32 empty, const Element* __restrict__ weights,
-                        const Tail& tail, const Problem& p) {
+                        const Tail& tail, float* partial, float* __restrict__ sums, const Problem& p) {
   const int thread = threadIdx.x - 32, lane = threadIdx.x % 32;
   // The last columns' thread begins earlier, so that it has COLS of them: it repeats results of its neighbour.
   const int group = thread % kGroups, column = min(thread / kGroups * COLS, WIDTH_OUT - COLS);
   const bool active = thread < kGroups * kColThreads;
+  const int repeated = thread / kGroups * COLS - column;  // columns that the neighbour has too
   const int channel = blockIdx.x % kBlocksC * BLOCK_C + group * VEC;
   Floats w[FILTER][FILTER];  // in memory: [tap][channel]
 #pragma unroll
@@ -70,12 +72,13 @@ __device__ void consume(const unsigned char* stages, u32 full, u32 empty, const 
   const Columns<VEC> columns = columns_at<VEC>(channel, tail);
   const bool aligned = wz::is_aligned(tail.y);
 
-  int stage = 0;
+  int stage = 0, turn = 0;
   u32 parity = 0;
   for (int unit = blockIdx.x / kBlocksC; unit < p.units; unit += gridDim.x / kBlocksC) {
     const int image = unit / p.strips, row0 = (unit - image * p.strips) * ROWS;
     Result* to = static_cast<Result*>(tail.y) + image * p.y_n + row0 * p.y_h + column * p.y_w;
     Floats sum[kOpen][COLS];
+    Floats total = {};  // HAS_MEAN: of what this thread alone has
     for (int base = 0; base < kRowsIn; base += kPeriod) {
 #pragma unroll
       for (int u = 0; u < kPeriod; ++u) {
@@ -109,9 +112,28 @@ __device__ void consume(const unsigned char* stages, u32 full, u32 empty, const 
 #pragma unroll
           for (int c = 0; c < COLS; ++c) {
             finish_columns<VEC>(sum[slot][c].v, columns);
+            if (HAS_MEAN && c >= repeated) {
+#pragma unroll
+              for (int v = 0; v < VEC; ++v) total.v[v] += sum[slot][c].v[v];
+            }
             store_run<VEC, 1>(to + row * p.y_h + c * p.y_w, channel, sum[slot][c].v, aligned);
           }
         }
+      }
+    }
+    if constexpr (HAS_MEAN) {
+      // Two buffers take turns: who writes one has passed the barrier behind the last reading of it.
+      float* const here = partial + turn * kColThreads * BLOCK_C;
+      turn ^= 1;
+      if (active) {
+#pragma unroll
+        for (int v = 0; v < VEC; ++v) here[thread / kGroups * BLOCK_C + group * VEC + v] = total.v[v];
+      }
+      named_sync(1, 32 * kConsumerWarps);
+      for (int c = thread; c < BLOCK_C; c += 32 * kConsumerWarps) {
+        float strip = 0;
+        for (int i = 0; i < kColThreads; ++i) strip += here[i * BLOCK_C + c];
+        sums[(i64)unit * CHANNELS + blockIdx.x % kBlocksC * BLOCK_C + c] = strip;
       }
     }
   }
@@ -119,11 +141,12 @@ __device__ void consume(const unsigned char* stages, u32 full, u32 empty, const 
 
 extern "C" __global__ void __launch_bounds__(32 + 32 * kConsumerWarps, BLOCKS_PER_SM)
     depthwise(const __grid_constant__ TensorMap map_x, const Element* __restrict__ weights,
-              const __grid_constant__ Problem p, TAIL_PARAMETERS) {
+              const __grid_constant__ Problem p, float* __restrict__ sums, TAIL_PARAMETERS) {
   extern __shared__ __align__(128) unsigned char memory[];
   const Tail tail = TAIL;
   const u32 stages = (u32)__cvta_generic_to_shared(memory);
-  const u32 full = stages + STAGES * kBytesStage, empty = full + 8 * STAGES;
+  float* const partial = reinterpret_cast<float*>(memory + STAGES * kBytesStage);
+  const u32 full = stages + STAGES * kBytesStage + kBytesPartial, empty = full + 8 * STAGES;
   if (threadIdx.x == 0) {
     for (int i = 0; i < STAGES; ++i) {
       barrier_init(full + 8 * i, 1);
@@ -135,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(32 + 32 * kConsumerWarps, BLOCKS_PE
   wz::start_next();
   wz::after_previous();
   if (threadIdx.x >= 32)
-    consume(memory, full, empty, weights, tail, p);
+    consume(memory, full, empty, weights, tail, partial, sums, p);
   else if (threadIdx.x == 0)
     produce(map_x, stages, full, empty, p);
 }

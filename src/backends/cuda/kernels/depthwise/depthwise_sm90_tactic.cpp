@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolutions of 16-bit floats by bulk copies of whole rows: depthwise_sm90.cu.
+// Depthwise convolutions of 16-bit floats by bulk copies of whole rows, and the means of their results:
+// depthwise_sm90.cu.
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cuda/codegen/program_source.h"
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/conv/image_maps.h"
+#include "backends/cuda/kernels/depthwise/mean_problem.h"
 #include "backends/cuda/kernels/gemm/gather_problem.h"
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "base/error.h"
@@ -24,6 +27,27 @@ struct Strip {
   }
 };
 
+struct DepthwiseProblem {
+  Contraction c;
+  bool has_mean = false;  // result 1
+  ResultStrides y{};
+
+  static std::optional<std::string> read(const Problem& problem, DepthwiseProblem& d) {
+    MeanProblem mean;
+    d.has_mean = problem.outputs.size() > 1;
+    if (d.has_mean)
+      if (auto why = MeanProblem::make(problem, mean)) return why;
+    const Problem& plain = d.has_mean ? mean.plain : problem;
+    if (auto why = Contraction::read(plain, d.c)) return why;
+    if (!d.c.is_convolution) return "not a depthwise convolution";
+    if (auto why = Gather::refusal(plain, d.c)) return why;
+    d.y = result_strides(plain, d.c);
+    if (d.has_mean && (problem.outputs[1].strides[1] != 1 || problem.outputs[1].dtype != d.c.result))
+      return "means that are not adjacent, or of another type";
+    return std::nullopt;
+  }
+};
+
 class DepthwiseSm90 final : public Tactic {
  public:
   explicit DepthwiseSm90(const CudaTarget& target) : target_(target) {}
@@ -31,14 +55,13 @@ class DepthwiseSm90 final : public Tactic {
 
   std::optional<std::string> refusal(const Problem& problem) const override {
     if (!target_.arch.has_tma()) return "bulk tensor copies are there on sm_90 and newer only";
-    Contraction c;
-    if (auto why = Contraction::read(problem, c)) return why;
+    DepthwiseProblem d;
+    if (auto why = DepthwiseProblem::read(problem, d)) return why;
+    const Contraction& c = d.c;
     const ConvolutionShape& g = c.conv;
-    if (!c.is_convolution || g.groups != g.channels || c.n != g.channels)
-      return "not a depthwise convolution";
+    if (g.groups != g.channels || c.n != g.channels) return "not a depthwise convolution";
     if (c.element != DType::kFloat16 && c.element != DType::kBFloat16)
       return "elements of type " + std::string(dtype_name(c.element)) + ", expected 16-bit floats";
-    if (auto why = Gather::refusal(problem, c)) return why;
     if (g.kernel_h != g.kernel_w || g.kernel_w % 2 == 0 || g.kernel_w > 7 || g.stride_h != g.stride_w ||
         g.stride_w > 2 || g.dilation_h != 1 || g.dilation_w != 1)
       return "a filter other than 3x3, 5x5 or 7x7 with stride 1 or 2";
@@ -47,23 +70,24 @@ class DepthwiseSm90 final : public Tactic {
     if ((g.out_w - 1) * g.stride_w + g.kernel_w > 256) return "rows of more than 256 pixels";
     if (c.y_column != 1) return "the result is not channels-last";
     if (auto why = TailSource::column_refusal(c)) return why;
-    if (ways(g).empty()) return "no strip of rows fits a block";
+    if (ways(d).empty()) return "no strip of rows fits a block";
     return std::nullopt;
   }
 
   std::vector<TacticConfig> configs(const Problem& problem) const override {
-    Contraction c;
-    Contraction::read(problem, c);
+    DepthwiseProblem d;
+    DepthwiseProblem::read(problem, d);
     std::vector<TacticConfig> list;
-    for (const Strip& s : ways(c.conv))
+    for (const Strip& s : ways(d))
       list.push_back({{{"rows", s.rows}, {"cols", s.cols}, {"vec", s.vec}, {"channels", s.block_c}}});
     return list;
   }
 
   /// [tap][channel]
   Packed pack(const Problem& problem, const TacticConfig&) const override {
-    Contraction c;
-    Contraction::read(problem, c);
+    DepthwiseProblem d;
+    DepthwiseProblem::read(problem, d);
+    const Contraction& c = d.c;
     const Tensor& w = *problem.inputs[static_cast<size_t>(c.b_input)].constant;
     const int64_t taps = c.conv.taps();
     Tensor packed = Tensor::zeros(c.element, {taps, c.n});
@@ -74,12 +98,13 @@ class DepthwiseSm90 final : public Tactic {
 
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
                                       const Packed& packed) const override {
-    Contraction c;
-    if (auto why = Contraction::read(problem, c))
+    DepthwiseProblem d;
+    if (auto why = DepthwiseProblem::read(problem, d))
       throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    const Contraction& c = d.c;
     const ConvolutionShape& g = c.conv;
     const Strip s{config.get("rows"), config.get("cols"), config.get("vec"), config.get("channels")};
-    const int64_t per_sm = blocks_per_sm(g, s), stages = stage_count(g, s, per_sm);
+    const int64_t per_sm = blocks_per_sm(d, s), stages = stage_count(d, s, per_sm);
     const TailSource tail(c, {});
     std::string text = tail.text();
     const auto define = [&](const char* name, int64_t value) {
@@ -89,50 +114,82 @@ class DepthwiseSm90 final : public Tactic {
         define("FILTER", g.kernel_w);
     define("STRIDE", g.stride_w), define("PAD_TOP", g.pad_top), define("PAD_LEFT", g.pad_left);
     define("ROWS", s.rows), define("COLS", s.cols), define("VEC", s.vec), define("BLOCK_C", s.block_c);
-    define("STAGES", stages), define("BLOCKS_PER_SM", per_sm);
+    define("STAGES", stages), define("BLOCKS_PER_SM", per_sm), define("HAS_MEAN", d.has_mean);
     text += "#include \"gemm/sm90.cuh\"\n";
 
     struct {
       int rows_out, strips, units, pad;
       int64_t y_n, y_h, y_w;
     } parameters{};
-    const ResultStrides y = result_strides(problem, c);
     parameters.rows_out = static_cast<int>(g.out_h);
     parameters.strips = static_cast<int>((g.out_h + s.rows - 1) / s.rows);
     parameters.units = parameters.strips * static_cast<int>(g.batch);
-    parameters.y_n = y.n, parameters.y_h = y.h, parameters.y_w = y.w;
+    parameters.y_n = d.y.n, parameters.y_h = d.y.h, parameters.y_w = d.y.w;
     const int64_t blocks_c = g.channels / s.block_c;
     CudaGeometry geometry;
     geometry.grid.x = static_cast<unsigned>(
         blocks_c * std::min<int64_t>(parameters.units,
                                      std::max<int64_t>(1, target_.multiprocessors * per_sm / blocks_c)));
     geometry.block.x = static_cast<unsigned>(s.threads(g));
-    geometry.shared_bytes = static_cast<size_t>(stages * s.stage_bytes(g));
+    geometry.shared_bytes = static_cast<size_t>(stages * s.stage_bytes(g) + mean_bytes(d, s));
     geometry.early_start = true;
     auto kernel = std::make_unique<CudaKernel>(target_, problem);
     CudaLaunch& launch =
         kernel->add(make_cuda_source("depthwise/depthwise_sm90.cu", text), "depthwise", geometry);
     launch.map_input(static_cast<size_t>(c.a_input), image_map(c, 1, (g.out_w - 1) * g.stride_w + g.kernel_w,
                                                                s.block_c, cuda::MapSwizzle::kNone));
-    launch.constant(packed.at(0));
-    tail.add_parameters(launch.value(parameters));
+    launch.constant(packed.at(0)).value(parameters);
+    if (!d.has_mean) {
+      tail.add_parameters(launch.null());
+      return kernel;
+    }
+    tail.add_parameters(launch.workspace());
+    kernel->set_workspace(static_cast<size_t>(parameters.units * g.channels) * sizeof(float));
+    add_means(*kernel, problem.outputs[1], g, parameters.strips);
     return kernel;
   }
 
  private:
   static constexpr int64_t kMostStages = 16;
 
-  /// Two small blocks a multiprocessor where both have stages enough; their warps then hide each other's
-  /// waits.
-  int64_t blocks_per_sm(const ConvolutionShape& g, const Strip& s) const {
-    return s.threads(g) <= 320 && s.block_c <= 32 && stage_count(g, s, 2) >= 8 ? 2 : 1;
-  }
-  int64_t stage_count(const ConvolutionShape& g, const Strip& s, int64_t per_sm) const {
-    const int64_t room = static_cast<int64_t>(target_.shared_bytes_per_block) / per_sm - 2048;
-    return std::min(kMostStages, room / s.stage_bytes(g));
+  static void add_means(CudaKernel& kernel, const TensorDesc& mean, const ConvolutionShape& g, int strips) {
+    constexpr int64_t kThreads = 128;
+    const int64_t count = g.batch * g.channels;
+    const std::string text = "#include \"base/device.cuh\"\n#include \"base/elements.cuh\"\nusing Result = " +
+                             std::string(memory_type(mean.dtype)) + ";\n";
+    CudaGeometry geometry;
+    geometry.grid.x = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+    geometry.block.x = kThreads;
+    geometry.early_start = true;
+    kernel.add(make_cuda_source("depthwise/mean_of_sums.cu", text), "mean_of_sums", geometry)
+        .workspace()
+        .output(1)
+        .value(static_cast<int>(count))
+        .value(static_cast<int>(g.channels))
+        .value(strips)
+        .value(1.0f / static_cast<float>(g.out_h * g.out_w))
+        .value(mean.strides[0]);
   }
 
-  std::vector<Strip> ways(const ConvolutionShape& g) const {
+  /// Shared memory for the sums of threads.
+  static int64_t mean_bytes(const DepthwiseProblem& d, const Strip& s) {
+    return d.has_mean ? 2 * ((d.c.conv.out_w + s.cols - 1) / s.cols) * s.block_c * 4 : 0;
+  }
+
+  /// Two small blocks a multiprocessor where both have stages enough; their warps then hide each other's
+  /// waits.
+  int64_t blocks_per_sm(const DepthwiseProblem& d, const Strip& s) const {
+    const ConvolutionShape& g = d.c.conv;
+    return s.threads(g) <= 320 && s.block_c <= 32 && stage_count(d, s, 2) >= 8 ? 2 : 1;
+  }
+  int64_t stage_count(const DepthwiseProblem& d, const Strip& s, int64_t per_sm) const {
+    const int64_t room =
+        static_cast<int64_t>(target_.shared_bytes_per_block) / per_sm - 2048 - mean_bytes(d, s);
+    return std::min(kMostStages, room / s.stage_bytes(d.c.conv));
+  }
+
+  std::vector<Strip> ways(const DepthwiseProblem& d) const {
+    const ConvolutionShape& g = d.c.conv;
     std::vector<std::pair<double, Strip>> rated;
     for (int64_t vec : {4, 2})
       for (int64_t block_c = 16; block_c <= 256 && block_c <= g.channels; block_c += 8) {
@@ -140,12 +197,12 @@ class DepthwiseSm90 final : public Tactic {
         for (int64_t cols : {8, 7, 4, 2, 1})
           for (int64_t rows : {56, 28, 14, 8, 4}) {
             const Strip s{rows, cols, vec, block_c};
-            if (fits(g, s)) rated.emplace_back(cost(g, s), s);
+            if (fits(d, s)) rated.emplace_back(cost(g, s), s);
           }
       }
     if (rated.empty() && g.channels < 16) {
       const Strip s{8, std::min<int64_t>(4, g.out_w), 2, g.channels};
-      if (fits(g, s)) rated.emplace_back(0, s);
+      if (fits(d, s)) rated.emplace_back(0, s);
     }
     std::stable_sort(rated.begin(), rated.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -161,7 +218,8 @@ class DepthwiseSm90 final : public Tactic {
     return list;
   }
 
-  bool fits(const ConvolutionShape& g, const Strip& s) const {
+  bool fits(const DepthwiseProblem& d, const Strip& s) const {
+    const ConvolutionShape& g = d.c.conv;
     if (s.cols > g.out_w || (s.rows > 4 && s.rows >= 2 * g.out_h)) return false;
     const int64_t threads = s.threads(g), open = (g.kernel_h + g.stride_h - 1) / g.stride_h;
     if (threads > 544 || threads < 64) return false;
@@ -169,7 +227,7 @@ class DepthwiseSm90 final : public Tactic {
         s.vec * (g.taps() + open * s.cols + (s.cols - 1) * g.stride_w + g.kernel_w) + 40;
     // Warps get registers in groups of four.
     const int64_t available = std::min<int64_t>(255, 65536 / ((threads / 32 + 3) / 4 * 128));
-    return registers <= available && stage_count(g, s, 1) >= std::min<int64_t>(4, g.kernel_h + 1);
+    return registers <= available && stage_count(d, s, 1) >= std::min<int64_t>(4, g.kernel_h + 1);
   }
 
   /// Relative: rows read again at the edges of strips, waves of units, loads and products of a thread.

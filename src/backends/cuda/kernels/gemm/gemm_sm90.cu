@@ -3,7 +3,7 @@
 //
 // Persistent and warp-specialised: one producer thread keeps a ring of stages filled by bulk tensor copies, two or three
 // consumer warpgroups multiply; they share a tile (cooperative) or alternate tiles (ping-pong). A is a matrix, a batch of
-// matrices, or an image read as columns of filter positions. The constants in CAPITALS, wgmma() for n = BN and the tail
+// matrices, or an image read as columns of filter positions; GATED: its channels are multiplied by an image's factors first. The constants in CAPITALS, wgmma() for n = BN and the tail
 // (finish, Tail, Row) come from the host.
 
 // What may change between launches of one compiled kernel.
@@ -13,6 +13,7 @@ struct Problem {
   int rows_out, cols_out;  // convolution: output height and width
   int batch, batch_inner;  // batched: matrices, and the extent of the faster batch dimension
   int a_outer, a_inner, b_outer, b_inner;  // batched: 0 where an operand is the same along that dimension
+  i64 gate_image;                          // elements between the factors of two images
 };
 
 constexpr int kTileRows = 64 * M_BLOCKS * (PINGPONG ? 1 : CONSUMERS);
@@ -202,8 +203,46 @@ __device__ __forceinline__ void store_panel(const TensorMap& map, u32 from, cons
     store_2d(map, from, col, row);
 }
 
+#if GATED
+// Rows of A are multiplied by one factor an image and channel on their way from shared memory to the matrix unit. A lane
+// holds pairs of channels of two rows for each 16 channels of a step, as the fragments have them.
+struct Gates {
+  u32 upper[4][2], lower[4][2];
+};
+
+__device__ __forceinline__ void read_gates(Gates& g, const Element* upper, const Element* lower, int k, int lane) {
+#pragma unroll
+  for (int kk = 0; kk < 4; ++kk)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int channel = k * 64 + kk * 16 + half * 8 + lane % 4 * 2;
+      const bool has = K % 64 == 0 || channel < K;  // A is 0 beyond, and 0 times garbage may be NaN
+      g.upper[kk][half] = has ? load_pair(upper + channel) : 0;
+      g.lower[kk][half] = has ? load_pair(lower + channel) : 0;
+    }
+}
+
+__device__ __forceinline__ void multiply_gated(float (&sum)[BN / 2], u32 row, const Gates& g, u64 b, bool add, int lane) {
+  constexpr bool kBFloat = !kIsHalf<Element>;
+  u32 a[4][4];
+#pragma unroll
+  for (int kk = 0; kk < 4; ++kk) {
+    load_fragments(row + (((2 * kk + lane / 16) ^ (lane & 7)) << 4), a[kk]);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      a[kk][2 * half] = multiply_pairs<kBFloat>(a[kk][2 * half], g.upper[kk][half]);
+      a[kk][2 * half + 1] = multiply_pairs<kBFloat>(a[kk][2 * half + 1], g.lower[kk][half]);
+    }
+  }
+  mma_begin();
+#pragma unroll
+  for (int kk = 0; kk < 4; ++kk) wgmma(sum, a[kk], b + 2 * kk, add || kk != 0);
+  mma_commit();
+}
+#endif
+
 __device__ void consume(const Shared& shared, const TensorMap& map_c, const TensorMap& map_residual, const Tail& tail,
-                        const Problem& p, int consumer) {
+                        const Problem& p, const Element* __restrict__ gate, int consumer) {
   const u32 rank = cluster_rank();
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   const int tiles = tile_count(p);
@@ -251,6 +290,24 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
     if constexpr (PINGPONG) named_sync(1 + consumer, 256);
 
     float sum[M_BLOCKS][BN / 2];
+#if GATED
+    static_assert(M_BLOCKS == 1);
+    const int upper = tile.row + first_row + warp * 16 + lane / 4, pixels = p.rows_out * p.cols_out;
+    const Element* const gate_upper = gate + min(upper, p.rows - 1) / pixels * p.gate_image;
+    const Element* const gate_lower = gate + min(upper + 8, p.rows - 1) / pixels * p.gate_image;
+    Gates gates;
+    read_gates(gates, gate_upper, gate_lower, 0, lane);
+    for (int k = 0; k < kBlocksK; ++k) {
+      barrier_wait(shared.full + 8 * at.stage, at.parity);
+      multiply_gated(sum[0], shared.a(at.stage) + first_row * kRowBytes + row_offset, gates, operand(shared.b(at.stage, k)),
+                     k != 0, lane);
+      if (k + 1 < kBlocksK) read_gates(gates, gate_upper, gate_lower, k + 1, lane);
+      mma_wait<0>();  // the fragments' registers are free again
+      release(shared, at.stage, lane);
+      at.next();
+    }
+    if constexpr (PINGPONG) named_arrive(2 - consumer, 256);
+#else
     int previous = 0;
     for (int k = 0; k < kBlocksK; ++k) {
       barrier_wait(shared.full + 8 * at.stage, at.parity);
@@ -271,6 +328,7 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
     if constexpr (PINGPONG) named_arrive(2 - consumer, 256);  // the other consumer may issue
     mma_wait<0>();
     release(shared, previous, lane);
+#endif
     if constexpr (PINGPONG) at.skip(kBlocksK);
 
     if constexpr (HAS_RESIDUAL) {
@@ -325,7 +383,7 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
 extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1) __cluster_dims__(CLUSTER, 1, 1)
     gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
          const __grid_constant__ TensorMap map_c, const __grid_constant__ TensorMap map_residual,
-         const __grid_constant__ Problem p, TAIL_PARAMETERS) {
+         const __grid_constant__ Problem p, const Element* __restrict__ gate, TAIL_PARAMETERS) {
   const Tail tail = TAIL;
   extern __shared__ __align__(1024) unsigned char memory[];
   const u32 base = (u32)__cvta_generic_to_shared(memory);
@@ -361,7 +419,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1) __cluster
   } else {
     take_registers<CONSUMERS == 3 ? 160 : 232>();
     wz::after_previous();
-    consume(shared, map_c, map_residual, tail, p, group - 1);
+    consume(shared, map_c, map_residual, tail, p, gate, group - 1);
   }
   // A block must not end while a peer still copies into it or signals its barriers.
   if constexpr (CLUSTER > 1) cluster_sync();

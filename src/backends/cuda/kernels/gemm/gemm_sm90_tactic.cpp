@@ -6,6 +6,7 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "base/error.h"
+#include "device/gated_problem.h"
 
 namespace wootz {
 namespace {
@@ -43,20 +44,39 @@ struct Room {
   int64_t panels = 0, stages = 0, bytes = 0;
 };
 
+/// A product or convolution, whose input may be multiplied by one factor an image and channel first.
+struct GatedOperands : HopperOperands {
+  int gate = -1;  // input of the region
+  int64_t gate_image = 0;
+
+  static std::optional<std::string> read(const CudaTarget& target, const Problem& problem, GatedOperands& o) {
+    GatedProblem gated;
+    if (GatedProblem::make(problem, gated)) return HopperOperands::read(target, problem, o);
+    if (auto why = HopperOperands::read(target, gated.plain, o)) return why;
+    const TensorDesc& gate = problem.inputs[static_cast<size_t>(gated.gate_input)];
+    o.gate = gated.gate_input;
+    o.gate_image = gate.dims[0] == 1 ? 0 : gate.strides[0];
+    if (o.is_im2col() || !o.packs_b()) return "a gate before another convolution than 1x1 of stride 1";
+    if (gate.constant) return "a gate that is constant";
+    if (gate.strides[1] != 1 || o.gate_image % 2 != 0) return "a gate whose pairs are not on 4 bytes";
+    return std::nullopt;
+  }
+};
+
 class GemmSm90 final : public Tactic {
  public:
   explicit GemmSm90(const CudaTarget& target) : target_(target) {}
   std::string_view id() const override { return "cuda.gemm.sm90"; }
 
   std::optional<std::string> refusal(const Problem& problem) const override {
-    HopperOperands o;
-    if (auto why = HopperOperands::read(target_, problem, o)) return why;
+    GatedOperands o;
+    if (auto why = GatedOperands::read(target_, problem, o)) return why;
     return o.result_refusal();
   }
 
   std::vector<TacticConfig> configs(const Problem& problem) const override {
-    HopperOperands o;
-    HopperOperands::read(target_, problem, o);
+    GatedOperands o;
+    GatedOperands::read(target_, problem, o);
     std::vector<std::pair<double, TacticConfig>> rated;
     for (const Way& way : kWays)
       if (fits(way, o)) rated.emplace_back(cost(way, o), way.config());
@@ -69,15 +89,15 @@ class GemmSm90 final : public Tactic {
   }
 
   Packed pack(const Problem& problem, const TacticConfig&) const override {
-    HopperOperands o;
-    HopperOperands::read(target_, problem, o);
+    GatedOperands o;
+    GatedOperands::read(target_, problem, o);
     return o.pack(problem);
   }
 
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
                                       const Packed& packed) const override {
-    HopperOperands o;
-    if (auto why = HopperOperands::read(target_, problem, o))
+    GatedOperands o;
+    if (auto why = GatedOperands::read(target_, problem, o))
       throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const Contraction& c = o.contraction();
     const Way way = Way::of(config);
@@ -95,6 +115,7 @@ class GemmSm90 final : public Tactic {
     parameters.batch = static_cast<int>(o.matrices()), parameters.batch_inner = static_cast<int>(b.inner);
     parameters.a_outer = b.a_outer != 0, parameters.a_inner = b.a_inner != 0;
     parameters.b_outer = b.b_outer != 0, parameters.b_inner = b.b_inner != 0;
+    parameters.gate_image = o.gate_image;
 
     CudaGeometry geometry;
     const int64_t tiles = parameters.m_tiles * tiles_n(way, c) * o.matrices();
@@ -108,8 +129,10 @@ class GemmSm90 final : public Tactic {
     geometry.early_start = true;
 
     auto kernel = std::make_unique<CudaKernel>(target_, problem);
-    const std::string text = tail.text() + o.constants() + constants(way, room) +
-                             "#include \"gemm/sm90.cuh\"\n" + wgmma_source(way.bn, c.element);
+    const std::string text =
+        tail.text() + o.constants() + constants(way, room) + "#define GATED " + (o.gate < 0 ? "0" : "1") +
+        "\n#include \"gemm/sm90.cuh\"\n" +
+        wgmma_source(way.bn, c.element, o.gate < 0 ? OperandA::kShared : OperandA::kRegisters);
     CudaLaunch& launch = kernel->add(make_cuda_source("gemm/gemm_sm90.cu", text), "gemm", geometry);
     launch.map_input(static_cast<size_t>(c.a_input), o.a_map(way.tile_rows() / along_n));
     o.add_b(launch, packed, way.bn / along_m);
@@ -120,7 +143,12 @@ class GemmSm90 final : public Tactic {
     } else {
       launch.map_output(0, o.result_map(64));  // not used
     }
-    tail.add_parameters(launch.value(parameters));
+    launch.value(parameters);
+    if (o.gate < 0)
+      launch.null();
+    else
+      launch.input(static_cast<size_t>(o.gate));
+    tail.add_parameters(launch);
     return kernel;
   }
 
@@ -128,17 +156,18 @@ class GemmSm90 final : public Tactic {
   /// Mirrors Problem of gemm_sm90.cu.
   struct Parameters {
     int m_tiles, rows, rows_out, cols_out, batch, batch_inner, a_outer, a_inner, b_outer, b_inner;
+    int64_t gate_image;
   };
 
   static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
-  static int64_t tiles_m(const Way& w, const HopperOperands& o) {
+  static int64_t tiles_m(const Way& w, const GatedOperands& o) {
     return ceil_div(o.rows(), w.tile_rows() * (w.along_n ? 1 : w.cluster));
   }
   static int64_t tiles_n(const Way& w, const Contraction& c) {
     return ceil_div(c.n, w.bn * (w.along_n ? w.cluster : 1));
   }
 
-  Room room_for(const Way& w, const HopperOperands& o) const {
+  Room room_for(const Way& w, const GatedOperands& o) const {
     const int64_t all = w.m_blocks * w.bn / 64, barriers = 1024;
     Room room;
     // A residual waits in the panels for its tile, so there must be one for each; otherwise two take turns.
@@ -153,10 +182,11 @@ class GemmSm90 final : public Tactic {
     return room;
   }
 
-  bool fits(const Way& w, const HopperOperands& o) const {
+  bool fits(const Way& w, const GatedOperands& o) const {
     const Contraction& c = o.contraction();
     if (room_for(w, o).stages < 3) return false;
-    if (w.bn > 64 && c.n <= w.bn / 2) return false;  // half of every tile is empty
+    if (o.gate >= 0 && (w.m_blocks > 1 || w.bn > 128)) return false;  // fragments and factors need registers
+    if (w.bn > 64 && c.n <= w.bn / 2) return false;                   // half of every tile is empty
     if (w.cluster > 1 && (o.is_batched() || tiles_m(w, o) * tiles_n(w, c) < 64)) return false;
     if (w.cluster > 1 && w.along_n && c.n % (w.bn * w.cluster) != 0) return false;
     if (w.resident)
@@ -167,7 +197,7 @@ class GemmSm90 final : public Tactic {
   }
 
   /// Estimated seconds, relative: whole waves of tiles, each as long as the matrix unit or the copies take.
-  double cost(const Way& w, const HopperOperands& o) const {
+  double cost(const Way& w, const GatedOperands& o) const {
     const double tiles = double(tiles_m(w, o) * tiles_n(w, o.contraction()) * o.matrices() * w.cluster);
     const double waves = std::ceil(tiles / target_.multiprocessors);
     const double area = double(w.tile_rows() * w.bn), edge = double(w.tile_rows() + (w.resident ? 0 : w.bn));

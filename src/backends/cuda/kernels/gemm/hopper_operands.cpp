@@ -223,17 +223,26 @@ StagedOperands HopperOperands::staged() const {
   return s;
 }
 
-std::string wgmma_source(int64_t n, DType element) {
+std::string wgmma_source(int64_t n, DType element, OperandA a) {
   const std::string type = element == DType::kBFloat16 ? "bf16" : "f16";
   const int64_t count = n / 2;
   const auto number = [](int64_t x) { return std::to_string(x); };
-  std::string out = "WZ_FN void wgmma(float (&d)[" + number(count) + "], u64 a, u64 b, int accumulate) {\n" +
-                    "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" + number(count + 2) + ", 0;\\n" +
-                    "wgmma.mma_async.sync.aligned.m64n" + number(n) + "k16.f32." + type + "." + type + " {";
-  for (int64_t i = 0; i < count; ++i) out += (i ? ",%" : "%") + number(i);
-  out += "}, %" + number(count) + ", %" + number(count + 1) + ", p, 1, 1, 0, 0; }\"\n  : ";
+  const bool shared = a == OperandA::kShared;
+  const int64_t b_at = count + (shared ? 1 : 4);
+  const auto list = [&](int64_t first, int64_t end) {
+    std::string text = "{";
+    for (int64_t i = first; i < end; ++i) text += (i > first ? ",%" : "%") + number(i);
+    return text + "}";
+  };
+  std::string out = "WZ_FN void wgmma(float (&d)[" + number(count) + "], " +
+                    (shared ? "u64 a" : "const u32 (&a)[4]") + ", u64 b, int accumulate) {\n" +
+                    "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" + number(b_at + 1) + ", 0;\\n" +
+                    "wgmma.mma_async.sync.aligned.m64n" + number(n) + "k16.f32." + type + "." + type + " " +
+                    list(0, count) + ", " + (shared ? "%" + number(count) : list(count, b_at)) + ", %" +
+                    number(b_at) + ", p, 1, 1, 0" + (shared ? ", 0" : "") + "; }\"\n  : ";
   for (int64_t i = 0; i < count; ++i) out += (i ? ",\"+f\"(d[" : "\"+f\"(d[") + number(i) + "])";
-  return out + "\n  : \"l\"(a), \"l\"(b), \"r\"(accumulate));\n}\n";
+  return out + "\n  : " + (shared ? R"("l"(a))" : R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))") +
+         R"(, "l"(b), "r"(accumulate));)" + "\n}\n";
 }
 
 }  // namespace wootz

@@ -63,8 +63,9 @@ class HopperOperands {
   std::optional<int64_t> a_pitch_, y_pitch_;
 };
 
-/// D[64, n] (+)= A[64, 16] * B[n, 16]^T as a function wgmma(d, a, b, accumulate), both operands K-major in
-/// shared memory.
-std::string wgmma_source(int64_t n, DType element);
+enum class OperandA { kShared, kRegisters };
+/// D[64, n] (+)= A[64, 16] * B[n, 16]^T as a function wgmma(d, a, b, accumulate), both operands K-major, B in
+/// shared memory, A there (a descriptor) or in four registers (fragments as ldmatrix gives them).
+std::string wgmma_source(int64_t n, DType element, OperandA a = OperandA::kShared);
 
 }  // namespace wootz

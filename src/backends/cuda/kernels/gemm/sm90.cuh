@@ -177,6 +177,24 @@ __device__ __forceinline__ void load_fragments(u32 address, u32 (&v)[4]) {
                : "memory");
 }
 
+// Two 16-bit elements of what a previous kernel wrote: not to be read before after_previous().
+__device__ __forceinline__ u32 load_pair(const void* from) {
+  u32 both;
+  asm volatile("ld.global.u32 %0, [%1];" : "=r"(both) : "l"(from) : "memory");
+  return both;
+}
+
+// Products of pairs of 16-bit elements, each rounded to one.
+template <bool kBFloat>
+__device__ __forceinline__ u32 multiply_pairs(u32 a, u32 b) {
+  u32 y;
+  if constexpr (kBFloat)
+    asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+  else
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+  return y;
+}
+
 // Transposes each matrix on its way to shared memory.
 __device__ __forceinline__ void store_fragments_transposed(u32 address, const u32 (&v)[2]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(v[0]), "r"(v[1])

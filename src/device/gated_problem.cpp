@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/conv/gated_problem.h"
+#include "device/gated_problem.h"
 
 namespace wootz {
 namespace {
@@ -10,9 +10,10 @@ Node* convolution_of(const Graph& body) {
   return nullptr;
 }
 
-bool is_gate(const TensorDesc& gate, const Dims& x) {
-  return gate.dtype == DType::kFloat32 && gate.dims.size() == 4 && x.size() == 4 && gate.dims[1] == x[1] &&
-         (gate.dims[0] == x[0] || gate.dims[0] == 1) && gate.dims[2] == 1 && gate.dims[3] == 1;
+bool is_gate(const TensorDesc& gate, const TensorDesc& x) {
+  const Dims &g = gate.dims, &full = x.dims;
+  return gate.dtype == x.dtype && g.size() == 4 && full.size() == 4 && g[1] == full[1] &&
+         (g[0] == full[0] || g[0] == 1) && g[2] == 1 && g[3] == 1;
 }
 
 }  // namespace
@@ -30,8 +31,7 @@ std::optional<std::string> GatedProblem::make(const Problem& problem, GatedProbl
     const int gate = body_input_index(*body, product->input(i));
     const int x = body_input_index(*body, product->input(1 - i));
     if (gate < 0 || x < 0 || gate == x) continue;
-    const Dims& dims = problem.inputs[static_cast<size_t>(x)].dims;
-    if (!is_gate(problem.inputs[static_cast<size_t>(gate)], dims)) continue;
+    if (!is_gate(problem.inputs[static_cast<size_t>(gate)], problem.inputs[static_cast<size_t>(x)])) continue;
     gated.gate_input = gate;
     conv->set_input(0, product->input(1 - i));
   }
