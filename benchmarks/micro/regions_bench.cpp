@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every distinct convolution and matrix product of built engines: what the engine runs, the best own tactic
-// and the best oneDNN primitive (with its reorders and the region's tail), interleaved: the second of two
-// launches, since the weights that oneDNN holds cannot be evicted.
-//   bench_regions ENGINE.wtz... [--threads N] [--rounds N]
+// and the best of oneDNN: its tactic on our threads, or its primitive on its own threads with post-operations
+// (onednn_peer.h). Interleaved, everybody with warm caches, short ones many times in a row.
+//   bench_regions ENGINE.wtz... [--threads N] [--rounds N] [--only TEXT]
 // One line a region, tab-separated: network, times it occurs, chosen us, own us, oneDNN us, chosen / oneDNN,
-// own / oneDNN (medians of the rounds' ratios; nan where oneDNN refuses), chosen tactic, problem.
+// own / oneDNN (medians of the rounds' ratios; nan where oneDNN refuses), chosen tactic, oneDNN's way,
+// problem.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <thread>
 
 #include "backends/cpu/cpu_backend.h"
 #include "device/region.h"
 #include "engine/engine_file.h"
 #include "memory/bind_shapes.h"
 #include "memory/placement.h"
+#include "onednn_peer.h"
 #include "tuning/problem_key.h"
 #include "tuning/region_check.h"
 
@@ -39,12 +42,17 @@ bool is_contraction_region(const Node& node) {
   return false;
 }
 
+/// One way to do the region: a kernel of ours, or the peer.
 struct Candidate {
-  const Tactic* tactic;
-  TacticConfig config;
-  Packed packed;
-  std::unique_ptr<Kernel> kernel;
+  const Tactic* tactic = nullptr;
+  TacticConfig config{};
+  Packed packed{};
+  std::unique_ptr<Kernel> kernel{};
+  std::unique_ptr<OneDnnPeer> peer{};
+  bool is_out = false;
   std::vector<double> us{};
+
+  bool is_vendor() const { return !tactic || tactic->id().find("onednn") != std::string_view::npos; }
 };
 
 double median(std::vector<double> v) {
@@ -53,27 +61,49 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-bool is_vendor(const Tactic& tactic) { return tactic.id().find("onednn") != std::string_view::npos; }
-
 std::vector<Candidate> candidates_for(const CpuBackend& backend, const Problem& problem) {
   std::vector<Candidate> candidates;
   for (const Tactic* tactic : backend.tactics()) {
     if (tactic->id().starts_with("reference.") || tactic->refusal(problem)) continue;
     for (const TacticConfig& config : tactic->configs(problem)) {
-      Packed packed = tactic->pack(problem, config);
-      auto kernel = tactic->make_kernel(problem, config, packed);
-      candidates.push_back({tactic, config, std::move(packed), std::move(kernel)});
+      Candidate& c = candidates.emplace_back();
+      c.tactic = tactic;
+      c.config = config;
+      c.packed = tactic->pack(problem, config);
+      c.kernel = tactic->make_kernel(problem, config, c.packed);
     }
   }
+  if (auto peer = OneDnnPeer::make(problem)) candidates.emplace_back().peer = std::move(peer);
   return candidates;
 }
 
-double launch_us(const Problem& problem, ProblemBuffers& buffers, Candidate& c, Stream& stream) {
+constexpr double kBlockUs = 300;  // of launches in a row
+constexpr int kMostLaunches = 32;
+
+/// Microseconds of a launch, of `launches` in a row after one that warms the caches.
+double launch_us(const Problem& problem, ProblemBuffers& buffers, Candidate& c, Stream& stream,
+                 int launches) {
+  double start = 0;
+  if (c.peer) {
+    // The workers of our pool park first, oneDNN's stop spinning afterwards.
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    for (int i = 0; i <= launches; ++i) {
+      if (i == 1) start = now_us(problem.threads);
+      c.peer->run();
+    }
+    const double spent = now_us(problem.threads) - start;
+    std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    return spent / launches;
+  }
   const LaunchArgs args = buffers.args(*c.kernel, stream);
-  c.kernel->launch(args);
-  const double start = now_us(problem.threads);
-  c.kernel->launch(args);
-  return now_us(problem.threads) - start;
+  stream.begin_run();
+  for (int i = 0; i <= launches; ++i) {
+    if (i == 1) start = now_us(problem.threads);
+    c.kernel->launch(args);
+  }
+  const double spent = now_us(problem.threads) - start;
+  stream.end_run();
+  return spent / launches;
 }
 
 double median_ratio(const Candidate* a, const Candidate* b) {
@@ -82,33 +112,51 @@ double median_ratio(const Candidate* a, const Candidate* b) {
   return median(std::move(ratios));
 }
 
+/// Times the candidates in turns. Who is far behind drops out, but for the chosen one and oneDNN.
+void time_candidates(const Problem& problem, ProblemBuffers& buffers, std::vector<Candidate>& candidates,
+                     const Candidate* chosen, Stream& stream, int rounds) {
+  std::vector<int> launches;
+  for (Candidate& c : candidates)
+    launches.push_back(static_cast<int>(
+        std::clamp(kBlockUs / launch_us(problem, buffers, c, stream, 1), 1.0, 1.0 * kMostLaunches)));
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < candidates.size(); ++i)
+      if (Candidate& c = candidates[i]; !c.is_out)
+        c.us.push_back(launch_us(problem, buffers, c, stream, launches[i]));
+    if (round != 1) continue;
+    double best = 1e300;
+    for (const Candidate& c : candidates) best = std::min(best, median(c.us));
+    for (Candidate& c : candidates) c.is_out = &c != chosen && !c.is_vendor() && median(c.us) > 1.25 * best;
+  }
+}
+
 void measure(const CpuBackend& backend, const std::string& network, int count, const Problem& problem,
              const TacticChoice& choice, int rounds) {
   std::vector<Candidate> candidates = candidates_for(backend, problem);
   const auto stream = backend.make_stream(problem.threads);
   ProblemBuffers buffers(problem, backend);
   buffers.fill(make_inputs(problem, InputKind::kRandom, 5), *stream);
-  stream->begin_run();
-  for (int round = -1; round < rounds; ++round)
-    for (Candidate& c : candidates) {
-      const double us = launch_us(problem, buffers, c, *stream);
-      if (round >= 0) c.us.push_back(us);
-    }
-  stream->end_run();
   const Candidate *own = nullptr, *vendor = nullptr, *chosen = nullptr;
+  for (const Candidate& c : candidates)
+    if (c.tactic && c.tactic->id() == choice.tactic_id && c.config == choice.config) chosen = &c;
+  time_candidates(problem, buffers, candidates, chosen, *stream, rounds);
   for (const Candidate& c : candidates) {
-    const Candidate*& best = is_vendor(*c.tactic) ? vendor : own;
-    if (!best || median(c.us) < median(best->us)) best = &c;
-    if (c.tactic->id() == choice.tactic_id && c.config == choice.config) chosen = &c;
+    const Candidate*& best = c.is_vendor() ? vendor : own;
+    if (!c.is_out && (!best || median(c.us) < median(best->us))) best = &c;
   }
   const auto us = [](const Candidate* c) { return c ? median(c->us) : std::nan(""); };
-  std::printf("%s\t%d\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%s %s\t%s\n", network.c_str(), count, us(chosen),
+  std::printf("%s\t%d\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%s %s\t%s\t%s\n", network.c_str(), count, us(chosen),
               us(own), us(vendor), median_ratio(chosen, vendor), median_ratio(own, vendor),
-              choice.tactic_id.c_str(), choice.config.to_string().c_str(), problem_key(problem).c_str());
+              choice.tactic_id.c_str(), choice.config.to_string().c_str(),
+              !vendor          ? "none"
+              : vendor->tactic ? "our threads"
+                               : "its threads",
+              problem_key(problem).c_str());
   std::fflush(stdout);
 }
 
-void measure_engine(const CpuBackend& backend, const std::string& path, int threads, int rounds) {
+void measure_engine(const CpuBackend& backend, const std::string& path, int threads, int rounds,
+                    const std::string& only) {
   const auto engine = load_engine(path);
   const Graph& graph = *engine->graph;
   std::vector<Dims> dims;
@@ -128,6 +176,7 @@ void measure_engine(const CpuBackend& backend, const std::string& path, int thre
     if (!runs || !is_contraction_region(*node)) continue;
     Problem problem = problem_of(*node, plan, threads);
     const std::string key = problem_key(problem);
+    if (key.find(only) == std::string::npos) continue;
     ++found.emplace(key, Found{std::move(problem), &step.choices[0]}).first->second.count;
   }
   for (const auto& [key, f] : found)
@@ -138,16 +187,19 @@ void measure_engine(const CpuBackend& backend, const std::string& path, int thre
 }  // namespace wootz
 
 int main(int argc, char** argv) {
-  int threads = 2, rounds = 7;
+  int threads = 2, rounds = 9;
+  std::string only;
   std::vector<std::string> paths;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
       threads = std::atoi(argv[++i]);
     else if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
       rounds = std::atoi(argv[++i]);
+    else if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+      only = argv[++i];
     else
       paths.emplace_back(argv[i]);
   }
   const wootz::CpuBackend backend;
-  for (const std::string& path : paths) wootz::measure_engine(backend, path, threads, rounds);
+  for (const std::string& path : paths) wootz::measure_engine(backend, path, threads, rounds, only);
 }

@@ -19,7 +19,7 @@ namespace wootz::onednn {
       X(memory_desc_destroy) X(memory_desc_get_size) X(memory_create) X(memory_destroy)                \
           X(memory_set_data_handle) X(primitive_attr_create) X(primitive_attr_destroy)                 \
               X(primitive_attr_set_post_ops) X(post_ops_create) X(post_ops_destroy)                    \
-                  X(post_ops_append_eltwise) X(convolution_forward_primitive_desc_create)              \
+                  X(post_ops_append_eltwise) X(post_ops_append_sum) X(convolution_forward_primitive_desc_create)              \
                       X(deconvolution_forward_primitive_desc_create) X(matmul_primitive_desc_create)   \
                           X(reorder_primitive_desc_create) X(primitive_desc_query)                     \
                               X(primitive_desc_query_md) X(primitive_desc_destroy) X(primitive_create) \
