@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/options.h"
+#include "cli/output_path.h"
 
 namespace wootz::cli {
 
@@ -13,7 +14,7 @@ int run_build(const Options& options) {
     throw Error(ErrorKind::kInvalidArgument, "build: expected an ONNX model, found the engine '" + o.model +
                                                  "'; `wootz tune` races it again here");
   if (o.output.empty()) o.output = std::filesystem::path(o.model).replace_extension(".wtz").string();
-  require_writable(o.output);
+  writable_path(o.output);
   const Engine engine = open_model(o);
   engine.save(o.output);
   const auto j = nlohmann::json::parse(engine.explain_json());
@@ -29,15 +30,16 @@ int run_build(const Options& options) {
   }
   double total_us = 0;
   for (const auto& s : j["steps"]) total_us += s["time_us"].get<double>();
-  std::printf("%s: %zu steps, %.2f ms as raced, %.1f MB of activations\n", o.output.c_str(),
-              j["steps"].size(), total_us / 1e3, j["memory"]["activations_bytes"].get<double>() / 1e6);
+  std::printf("%s: %zu step%s, %.*f ms as raced, %.1f MB of activations\n", o.output.c_str(),
+              j["steps"].size(), j["steps"].size() == 1 ? "" : "s", total_us < 100 ? 4 : 2, total_us / 1e3,
+              j["memory"]["activations_bytes"].get<double>() / 1e6);
   for (const auto& v : j["verification"])
     std::printf("verified %s on %s inputs: relative error %.1e (bound %.0e)\n",
                 v["output"].get<std::string>().c_str(), v["sample"].get<std::string>().c_str(),
                 v["relative"].is_null() ? -1.0 : v["relative"].get<double>(), v["bound"].get<double>());
   for (const auto& r : j["remarks"]) {
     const std::string stage = r["stage"];
-    if (stage == "shapes" || stage == "verify" || stage == "race")
+    if (stage == "shapes" || stage == "passes" || stage == "verify" || stage == "race")
       std::printf("note: %s%s\n", r["nodes"].empty() ? "" : (r["nodes"][0].get<std::string>() + ": ").c_str(),
                   r["text"].get<std::string>().c_str());
   }
@@ -51,8 +53,14 @@ int run_tune(const Options& o) {
   if (!is_engine(o.model))
     throw Error(ErrorKind::kInvalidArgument,
                 "tune: expected an engine (.wtz), found '" + o.model + "'; use build");
+  if (!o.marks.empty() || !o.precision_of.empty() || o.precision != Options().precision ||
+      !o.disabled_passes.empty())
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        "tune: --mark, --precision, --precision-of and --disable-pass change the graph, and an engine's is "
+        "fixed; build the model again");
   const std::string path = o.output.empty() ? o.model : o.output;
-  require_writable(path);
+  writable_path(path);
   const Engine tuned = tune(Engine::load(o.model), build_options(o));
   tuned.save(path);
   std::printf("%s: raced again on this machine\n", path.c_str());

@@ -40,8 +40,9 @@ NamedData stored(const std::string& path) {
 Engine open_side(const Side& side, const Options& o) {
   Options own = o;
   own.model = side.path;
+  own.other = side.text == o.model ? o.other : o.model;
   if (o.all && side.path.ends_with(".onnx")) own.marks = {"*"};
-  return open_model(own);
+  return open_for_inputs(own);
 }
 
 /// Inputs of the asked or tuned shapes; some side must be able to say which.

@@ -108,6 +108,7 @@ constexpr size_t kMostRows = 30;
 int run_diff(const Options& o) {
   Options second = o;
   second.model = o.other;
+  second.other = o.model;
   const Json a = Json::parse(open_model(o).explain_json()),
              b = Json::parse(open_model(second).explain_json());
   const std::vector<Change> changes = changes_of(a, b);

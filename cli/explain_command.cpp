@@ -5,12 +5,13 @@
 #include <cstdio>
 
 #include "cli/options.h"
+#include "cli/output_path.h"
 #include "cli/text_file.h"
 
 namespace wootz::cli {
 
 int run_explain(const Options& o) {
-  if (!o.html.empty()) require_writable(o.html);
+  if (!o.html.empty()) writable_path(o.html);
   const Engine engine = open_model(o);
   if (!o.html.empty()) {
     write_text_file(o.html, engine.explain_html());

@@ -9,6 +9,7 @@
 #include <wootz/wootz.h>
 
 #include "cli/exec/exec_options.h"
+#include "cli/narrow_help.h"
 #include "cli/options.h"
 
 namespace {
@@ -71,7 +72,7 @@ void add_build_flags(CLI::App& command, Options& o) {
   command.add_option("--disable-pass", o.disabled_passes, "a graph pass or rule to leave out");
   command
       .add_option("--max-patches", o.max_patches, "stop the graph passes after so many changes; -1: never")
-      ->check(CLI::Range(int64_t{-1}, INT64_MAX));
+      ->check(CLI::Range(int64_t{-1}, INT64_MAX).description(""));
   command.add_option("--dump", o.dump, "folder for the graph's text before and after each pass");
   command.add_flag("--no-tune", o.no_tune, "take first guesses instead of racing tactics");
   command.add_flag("--no-verify", o.no_verify, "do not hold the whole engine against the imported graph");
@@ -170,6 +171,7 @@ int run(int argc, char** argv) {
       "Wootz compiles a trained network (ONNX) into a fast engine, proves that it computes what the model "
       "says, and runs it.",
       "wootz"};
+  wootz::cli::narrow_help(app);
   app.set_version_flag("--version", version_text);
   app.require_subcommand(1);
   Options options;

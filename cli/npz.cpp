@@ -7,8 +7,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
+
+#include "cli/output_path.h"
 
 namespace wootz::cli {
 namespace {
@@ -202,6 +205,11 @@ Zip open_zip(const std::string& path, int flags) {
 }  // namespace
 
 std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    throw Error(ErrorKind::kIo,
+                "'" + path + "': expected a .npz file (numpy.savez), found a " +
+                    (std::filesystem::is_directory(path, ignored) ? "folder" : "device or pipe"));
   const Zip zip = open_zip(path, ZIP_RDONLY);
   std::vector<std::pair<std::string, Tensor>> arrays;
   for (zip_int64_t i = 0; i < zip_get_num_entries(zip.get(), 0); ++i) {
@@ -225,7 +233,8 @@ std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path) {
 }
 
 void write_npz(const std::string& path, const NamedData& data) {
-  const std::string beside = path + ".part" + std::to_string(getpid());
+  const std::string target = writable_path(path);
+  const std::string beside = target + ".part" + std::to_string(getpid());
   std::vector<std::string> contents;  // must live until the archive is closed
   contents.reserve(data.size());
   Zip zip = open_zip(beside, ZIP_CREATE | ZIP_TRUNCATE);
@@ -249,7 +258,7 @@ void write_npz(const std::string& path, const NamedData& data) {
     ::unlink(beside.c_str());
     throw Error(ErrorKind::kIo, "cannot write '" + path + "': " + text);
   }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) {
+  if (std::rename(beside.c_str(), target.c_str()) != 0) {
     const std::string text = std::strerror(errno);
     ::unlink(beside.c_str());
     throw Error(ErrorKind::kIo, "cannot rename into place '" + path + "': " + text);

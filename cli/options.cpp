@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -52,19 +48,6 @@ bool is_engine(const std::string& path) {
   return std::string_view(head, sizeof head) == kMagic;
 }
 
-void require_writable(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const auto fail = [&](const std::string& why) {
-    throw Error(ErrorKind::kIo, "cannot write '" + path + "': " + why);
-  };
-  if (fs::is_directory(path, ignored)) fail("expected a file, found a folder");
-  fs::path folder = fs::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  if (!fs::is_directory(folder, ignored)) fail("there is no folder '" + folder.string() + "'");
-  if (::access(folder.c_str(), W_OK) != 0) fail("folder '" + folder.string() + "': " + std::strerror(errno));
-}
-
 BuildOptions build_options(const Options& o) {
   BuildOptions b;
   b.device = o.device;
@@ -94,18 +77,44 @@ BuildOptions build_options(const Options& o) {
   return b;
 }
 
+namespace {
+
+/// A flag that asks something of a build; empty when there is none.
+std::string build_flag(const Options& o) {
+  if (!o.marks.empty()) return "--mark";
+  if (!o.shapes.empty()) return "--shapes";
+  if (!o.target.empty()) return "--target";
+  if (o.precision != Options().precision) return "--precision";
+  if (!o.precision_of.empty()) return "--precision-of";
+  if (!o.samples.empty()) return "--samples";
+  if (!o.disabled_passes.empty()) return "--disable-pass";
+  if (o.max_patches != Options().max_patches) return "--max-patches";
+  if (!o.dump.empty()) return "--dump";
+  if (o.no_tune) return "--no-tune";
+  if (o.no_verify) return "--no-verify";
+  return o.no_vendor ? "--no-vendor" : "";
+}
+
+}  // namespace
+
 Engine open_model(const Options& o) {
   if (is_engine(o.model)) {
-    if (!o.marks.empty())
+    // Of two sides, one may be a model.
+    if (const std::string flag = build_flag(o); !flag.empty() && (o.other.empty() || is_engine(o.other)))
       throw Error(ErrorKind::kInvalidArgument,
-                  "--mark: an engine's inner tensors are fused away; expected an .onnx model, found '" +
-                      o.model + "'");
+                  flag + ": the engine '" + o.model + "' is built already; expected an .onnx model");
     return o.device == "cpu" ? Engine::load(o.model) : Engine::load(o.model, o.device);
   }
   BuildOptions b = build_options(o);
   ProgressLine line;
   b.progress = [&](const BuildProgress& p) { return line(p); };
   return build(o.model, b);
+}
+
+Engine open_for_inputs(const Options& options) {
+  Options o = options;
+  if (is_engine(o.model)) o.shapes.clear();
+  return open_model(o);
 }
 
 }  // namespace wootz::cli

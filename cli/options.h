@@ -41,10 +41,11 @@ std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts);
 /// Whether MODEL names an engine: by its ending, or by its first bytes. Everything else is taken for an ONNX
 /// model.
 bool is_engine(const std::string& path);
-/// Throws kIo when no file can be made at `path`: known before the work, not after it.
-void require_writable(const std::string& path);
-/// An engine from .wtz, or built here from .onnx.
+/// An engine from .wtz, or built here from .onnx. Throws kInvalidArgument when a flag asks something of a
+/// build and there is none.
 Engine open_model(const Options& options);
+/// The same for a command that makes up inputs: --shapes then says theirs.
+Engine open_for_inputs(const Options& options);
 
 /// Random inputs at the asked or tuned shapes.
 NamedData random_inputs(const Engine& engine, const Options& options);

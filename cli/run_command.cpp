@@ -8,6 +8,7 @@
 
 #include "cli/npz.h"
 #include "cli/options.h"
+#include "cli/output_path.h"
 #include "cli/percentile.h"
 
 namespace wootz::cli {
@@ -21,6 +22,22 @@ std::string dims_text(const Dims& dims) {
   return s + "]";
 }
 
+std::string text_of(const Datum& d) {
+  switch (d.kind) {
+    case Datum::Kind::kTensor: return std::string(dtype_name(d.tensor.dtype())) + dims_text(d.tensor.dims());
+    case Datum::Kind::kSequence: return "sequence of " + std::to_string(d.elements.size());
+    case Datum::Kind::kMap: return "map of " + std::to_string(d.elements.size());
+    case Datum::Kind::kOptional: return d.elements.empty() ? "nothing" : text_of(d.elements[0]);
+    case Datum::Kind::kNone: break;
+  }
+  return "nothing";
+}
+
+nlohmann::json json_from(const std::string& name, const Datum& d) {
+  if (d.kind != Datum::Kind::kTensor) return {{"name", name}, {"kind", text_of(d)}};
+  return {{"name", name}, {"dtype", std::string(dtype_name(d.tensor.dtype()))}, {"dims", d.tensor.dims()}};
+}
+
 NamedData named_inputs(const std::string& path) {
   NamedData data;
   for (auto& [name, tensor] : read_npz(path)) data[name] = Datum(std::move(tensor));
@@ -32,9 +49,15 @@ NamedData named_inputs(const std::string& path) {
 NamedData random_inputs(const Engine& engine, const Options& o) {
   const auto asked = parse_shapes(o.shapes);
   const auto tuned = nlohmann::json::parse(engine.explain_json())["tuned_shapes"];
+  const std::vector<TensorInfo> inputs = engine.inputs();
+  for (const auto& [name, dims] : asked)
+    if (std::none_of(inputs.begin(), inputs.end(),
+                     [&, &n = name](const TensorInfo& i) { return i.name == n; }))
+      throw Error(ErrorKind::kInvalidArgument, "--shapes: expected one of the engine's inputs, found '" +
+                                                   name + "'; `wootz inspect` lists them");
   std::mt19937 random(1);
   NamedData data;
-  for (const TensorInfo& info : engine.inputs()) {
+  for (const TensorInfo& info : inputs) {
     const auto it = asked.find(info.name);
     const Dims dims = it != asked.end() ? it->second : tuned.at(info.name).get<Dims>();
     Tensor t = Tensor::zeros(info.dtype, dims);
@@ -52,7 +75,7 @@ int run_run(const Options& o) {
   if (o.inputs.empty())
     throw Error(ErrorKind::kInvalidArgument,
                 "run: expected --inputs FILE.npz with an array for each input, found none");
-  if (!o.outputs.empty()) require_writable(o.outputs);
+  if (!o.outputs.empty()) writable_path(o.outputs);
   const NamedData inputs = named_inputs(o.inputs);
   NamedData outputs;
   if (o.reference) {
@@ -67,23 +90,20 @@ int run_run(const Options& o) {
           text += (i ? "x" : "") + std::to_string(d.tensor.dims()[i]);
         if (!d.tensor.dims().empty()) with_shapes.shapes.push_back(text);
       }
-    outputs = open_model(with_shapes).run(inputs);
+    outputs = open_model(with_shapes).context(o.threads).run(inputs);
   }
   if (!o.outputs.empty()) write_npz(o.outputs, outputs);
   nlohmann::json j = nlohmann::json::array();
   for (const auto& [name, d] : outputs) {
-    j.push_back(
-        {{"name", name}, {"dtype", std::string(dtype_name(d.tensor.dtype()))}, {"dims", d.tensor.dims()}});
-    if (!o.json)
-      std::printf("%s: %s%s\n", name.c_str(), std::string(dtype_name(d.tensor.dtype())).c_str(),
-                  dims_text(d.tensor.dims()).c_str());
+    j.push_back(json_from(name, d));
+    if (!o.json) std::printf("%s: %s\n", name.c_str(), text_of(d).c_str());
   }
   if (o.json) std::printf("%s\n", j.dump(1).c_str());
   return 0;
 }
 
 int run_bench(const Options& o) {
-  const Engine engine = open_model(o);
+  const Engine engine = open_for_inputs(o);
   const NamedData named = o.inputs.empty() ? random_inputs(engine, o) : named_inputs(o.inputs);
   Context context = engine.context(o.threads);
   context.run(named);  // names every input that is missing, too many or of another type

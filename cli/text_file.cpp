@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text_file.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -8,14 +10,17 @@
 
 #include <wootz/error.h>
 
+#include "cli/output_path.h"
+
 namespace wootz::cli {
 
 void write_text_file(const std::string& path, std::string_view text) {
-  const std::string beside = path + ".part";
+  const std::string target = writable_path(path);
+  const std::string beside = target + ".part" + std::to_string(getpid());
   std::ofstream file(beside, std::ios::binary | std::ios::trunc);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  if (file.fail() || std::rename(beside.c_str(), path.c_str()) != 0) {
+  if (file.fail() || std::rename(beside.c_str(), target.c_str()) != 0) {
     const std::string why = std::strerror(errno);
     std::remove(beside.c_str());
     throw Error(ErrorKind::kIo, path + ": cannot write " + std::to_string(text.size()) + " bytes: " + why +

@@ -9,11 +9,22 @@
 namespace wootz::cli {
 namespace {
 
+constexpr size_t kShownJson = 60;  // characters
+
 /// One golden case: inputs and outputs by the model's order, or by name.
 struct Case {
   std::string label;
   NamedData inputs, outputs, taps;
 };
+
+std::vector<std::string> tap_names(const nlohmann::json& list, const std::string& path) {
+  const auto is_text = [](const nlohmann::json& name) { return name.is_string(); };
+  if (list.is_array() && std::all_of(list.begin(), list.end(), is_text))
+    return list.get<std::vector<std::string>>();
+  throw Error(ErrorKind::kInvalidArgument,
+              "'" + path + "': array 'meta': taps: expected a list of tensor names, found " +
+                  list.dump().substr(0, kShownJson));
+}
 
 /// `c<k>_i<n>`, `c<k>_o<n>` and `c<k>_t<n>` count in the model's own order; tap names stand in the JSON array
 /// `taps` of the string array `meta`. Any other file holds inputs and outputs by their names.
@@ -26,7 +37,7 @@ std::vector<Case> read_cases(const std::string& path, const Engine& engine) {
   for (const auto& [name, tensor] : arrays)
     if (name == "meta" && tensor.dtype() == DType::kString && tensor.size() == 1) {
       const auto meta = nlohmann::json::parse(tensor.as<std::string>()[0], nullptr, false);
-      if (meta.is_object() && meta.contains("taps")) taps = meta["taps"].get<std::vector<std::string>>();
+      if (meta.is_object() && meta.contains("taps")) taps = tap_names(meta["taps"], path);
     }
   for (const auto& [name, tensor] : arrays) {
     int k = 0, n = 0;
@@ -123,9 +134,10 @@ int run_verify(const Options& o) {
   const std::vector<Case> cases = read_cases(o.expect, engine);
   const double bound = o.tolerance > 0 ? o.tolerance : float_bound(engine);
   for (const Case& c : cases)
-    report.add(
-        c.label,
-        compare(c.outputs, o.reference ? run_reference(o.model, c.inputs) : engine.run(c.inputs), bound));
+    report.add(c.label, compare(c.outputs,
+                                o.reference ? run_reference(o.model, c.inputs)
+                                            : engine.context(o.threads).run(c.inputs),
+                                bound));
   // Taps would forbid fusions, so they are read from a second engine.
   for (const Case& c : cases) {
     if (c.taps.empty() || is_engine(o.model)) continue;

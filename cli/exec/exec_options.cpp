@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cli/exec/exec_flags.h"
+#include "cli/narrow_help.h"
 #include "cli/options.h"
 
 namespace wootz::cli {
@@ -234,6 +235,7 @@ class Reader {
 bool parse_exec(const std::vector<std::string>& words, ExecOptions& options) {
   CLI::App app{"Takes the flags of NVIDIA's trtexec and answers with the same kinds of summary.",
                "wootz exec"};
+  narrow_help(app);
   Values values;
   for (const ExecFlag& flag : exec_flags()) {
     const std::string name(flag.name);

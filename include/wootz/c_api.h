@@ -96,12 +96,15 @@ typedef struct wootz_op_call wootz_op_call;
 WOOTZ_C_API size_t wootz_op_input_count(const wootz_op_call* call);
 /* dtype 0 where the node leaves the input out. In a shape function: dtype and rank (-1: unknown), no data. */
 WOOTZ_C_API wootz_status wootz_op_input(const wootz_op_call* call, size_t index, wootz_tensor* input);
-/* In a shape function: the dimension as text, a number or an expression such as "2*n + 1"; null beyond the rank. */
+/* In a shape function: the dimension as text, a number or an expression such as "2*n + 1"; null beyond the
+ * rank. */
 WOOTZ_C_API const char* wootz_op_input_dim(const wootz_op_call* call, size_t index, int32_t axis);
-/* In a shape function: the type of an output; dims as text, "?" where only the run can tell. rank -1: unknown. */
+/* In a shape function: the type of an output; dims as text, "?" where only the run can tell. rank -1:
+ * unknown. */
 WOOTZ_C_API wootz_status wootz_op_set_output(wootz_op_call* call, size_t index, int32_t dtype, int32_t rank,
                                              const char* const* dims);
-/* In a reference: dtype, rank and dims are read, data receives the memory to fill. In a kernel: all are set. */
+/* In a reference: dtype, rank and dims are read, data receives the memory to fill. In a kernel: all are set.
+ */
 WOOTZ_C_API wootz_status wootz_op_output(wootz_op_call* call, size_t index, wootz_tensor* output);
 /* Attributes; the fallback where the node does not state one. */
 WOOTZ_C_API int64_t wootz_op_int(const wootz_op_call* call, const char* name, int64_t fallback);

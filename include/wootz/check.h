@@ -24,7 +24,8 @@ struct SlowOperator {
 };
 
 struct CheckReport {
-  /// Everything that is wrong with the model; empty: it can be built. The kind is kInvalidModel or kUnsupported.
+  /// Everything that is wrong with the model; empty: it can be built. The kind is kInvalidModel or
+  /// kUnsupported.
   std::vector<std::string> problems;
   ErrorKind kind = ErrorKind::kInvalidModel;
   std::vector<SlowOperator> slow;

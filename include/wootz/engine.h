@@ -111,7 +111,8 @@ class WOOTZ_API Engine {
   /// Everything that was decided and measured, as JSON: steps, tactics, rivals, remarks, memory,
   /// verification.
   std::string explain_json() const;
-  /// The same as one HTML page that needs nothing else: time, rivals, roofline, graph, memory, types, remarks.
+  /// The same as one HTML page that needs nothing else: time, rivals, roofline, graph, memory, types,
+  /// remarks.
   std::string explain_html() const;
   /// The same for people, in lines of at most `width` columns.
   std::string explain_text(int width = 100) const;

@@ -7,13 +7,33 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "base/error.h"
 
 namespace wootz {
+namespace {
+
+constexpr int kMostLinks = 40;  // as the system's own limit
+
+/// What the rename will replace: the file that a link leads to, not the link. A device or pipe must not be
+/// replaced: as root, the rename would put a file where /dev/null was.
+std::string replaceable(std::string path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(path, ignored); ++links)
+    path = (fs::path(path).parent_path() / fs::read_symlink(path, ignored)).string();
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
+    throw Error(ErrorKind::kIo, "cannot write '" + path + "': expected a regular file, found a " +
+                                    (fs::is_directory(path, ignored) ? "folder" : "device, pipe or socket") +
+                                    "; name a file");
+  return path;
+}
+
+}  // namespace
 
 AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), beside_(path_ + ".part" + std::to_string(getpid())) {
+    : path_(replaceable(std::move(path))), beside_(path_ + ".part" + std::to_string(getpid())) {
   fd_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) fail("cannot create");
 }

@@ -7,7 +7,8 @@
 namespace wootz {
 
 /// A file that appears whole or not at all: written beside its path, synced and renamed by commit(). Without
-/// commit() the destructor removes what was written. Errors are Error(kIo) with path and reason.
+/// commit() the destructor removes what was written. A link is followed; what is no regular file (a device, a
+/// pipe) is refused. Errors are Error(kIo) with path and reason.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

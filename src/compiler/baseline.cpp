@@ -47,8 +47,12 @@ std::vector<Datum> Baseline::run(std::span<const Datum> inputs,
   EvaluateOptions options;
   options.visit = std::move(visit);
   options.hook = [this](const Node& node, std::span<const Datum* const> in, std::vector<Datum>& outputs) {
-    if (!quick_product(node, in, outputs, *pool_)) return false;
-    if (!op_of(node).evaluate_elements || passes_samples(node, in, outputs[0].tensor)) return true;
+    try {
+      if (!quick_product(node, in, outputs, *pool_)) return false;
+      if (!op_of(node).evaluate_elements || passes_samples(node, in, outputs[0].tensor)) return true;
+    } catch (const Error& error) {
+      throw error.at(node_label(node));
+    }
     outputs[0] = Datum();
     return false;
   };

@@ -115,7 +115,14 @@ NamedData run_reference(const std::string& onnx_path, const NamedData& inputs,
   mark_values(*model.graph, marks);
   const std::vector<Datum> in = ordered(*model.graph, inputs);
   const Baseline baseline(std::move(model.graph), allowed_cpus());
-  const std::vector<Datum> out = baseline.run(in);
+  const std::vector<Datum> out = [&] {
+    try {
+      return baseline.run(in);
+    } catch (const Error& e) {  // the model itself was read without complaint
+      if (e.kind() != ErrorKind::kInvalidModel) throw;
+      throw Error(ErrorKind::kInvalidArgument, "the inputs do not suit the model: " + e.message());
+    }
+  }();
   NamedData result;
   for (size_t i = 0; i < out.size(); ++i) result[baseline.graph().outputs()[i]->name] = out[i];
   return result;

@@ -2,6 +2,7 @@
 #include "compiler/compile.h"
 
 #include <chrono>
+#include <set>
 
 #include <wootz/version.h>
 #include "base/thread_pool.h"
@@ -20,6 +21,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+RemarkRecord never_met(const std::string& name, const PassContext& context) {
+  std::set<std::string> passes;
+  for (const PassRecord& r : context.records) passes.insert(r.pass);
+  std::string names;
+  for (const std::string& pass : passes) names += (names.empty() ? "" : ", ") + pass;
+  return {"passes",
+          {},
+          "--disable-pass " + name + ": no pass has that name and no such rule came up; passes are " + names};
+}
 
 /// One build in progress: what the stages share.
 class Build {
@@ -91,6 +102,9 @@ class Build {
       run_random_baseline();
     } catch (const Error& e) {
       if (e.kind() == ErrorKind::kVerification || e.kind() == ErrorKind::kInternal) throw;
+      if (!options_.shapes.empty() && !shapes_fit(baseline_->graph(), tuned_dims_))
+        throw Error(ErrorKind::kInvalidArgument,
+                    "--shapes: the model does not take these shapes: " + e.message());
       engine_->remarks.push_back(
           {"verify", {}, "the model does not take random inputs (" + e.message() + "); give samples"});
     }
@@ -156,6 +170,7 @@ class Build {
     pass_options.precision = precision_;
     PassContext context(backend_.traits(threads_), pass_options);
     run_pipeline(*model_.graph, context);
+    for (const std::string& name : context.never_met()) engine_->remarks.push_back(never_met(name, context));
     for (Remark& r : context.remarks)
       engine_->remarks.push_back({r.pass, std::move(r.origins), std::move(r.text)});
     model_.graph->erase_unused_values();

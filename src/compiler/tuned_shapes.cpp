@@ -27,15 +27,14 @@ std::vector<int64_t> guesses(const Symbol& symbol, int64_t axis, int64_t rank) {
   return list;
 }
 
-/// Whether every dimension of the graph is a non-negative number under the bindings, as far as the shapes
-/// tell.
-bool makes_sense(const Graph& graph, std::span<const Dims> dims) {
+/// Whether the shapes bind, and every dimension that varies is at least `least`, as far as the shapes tell.
+bool leaves_dims_of(int64_t least, const Graph& graph, std::span<const Dims> dims) {
   try {
     const Bindings bindings = bind_shapes(graph, dims);
     for (const auto& v : graph.values()) {
       if (!v->type.has_rank() || v->is_constant()) continue;
       for (const Dim& d : *v->type.shape)
-        if (const auto n = bindings.evaluate(d); !d.is_constant() && n && *n <= 0) return false;
+        if (const auto n = bindings.evaluate(d); !d.is_constant() && n && *n < least) return false;
     }
     return true;
   } catch (const Error&) {
@@ -80,6 +79,8 @@ void check_names(const Graph& graph, const std::map<std::string, Dims>& asked) {
 
 }  // namespace
 
+bool shapes_fit(const Graph& graph, std::span<const Dims> dims) { return leaves_dims_of(0, graph, dims); }
+
 std::vector<Dims> choose_tuned_shapes(const Graph& graph, const std::map<std::string, Dims>& asked,
                                       std::vector<std::string>& guessed) {
   check_names(graph, asked);
@@ -116,7 +117,7 @@ std::vector<Dims> choose_tuned_shapes(const Graph& graph, const std::map<std::st
     Bindings tried = bindings;
     for (const Guess& g : open) tried.bind(g.symbol, g.list[std::min(attempt, g.list.size() - 1)]);
     std::vector<Dims> dims = dims_under(graph, asked, tried);
-    if (!makes_sense(graph, dims) && attempt < 6) continue;
+    if (!leaves_dims_of(1, graph, dims) && attempt < 6) continue;
     (void)bind_shapes(graph, dims);  // reports asked shapes that do not fit
     for (const Guess& g : open)
       guessed.push_back("tuned for " + g.where + " = " +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,5 +14,9 @@ namespace wootz {
 /// symbol that was guessed. Throws Error(kInvalidArgument) when an asked shape does not fit.
 std::vector<Dims> choose_tuned_shapes(const Graph& graph, const std::map<std::string, Dims>& asked,
                                       std::vector<std::string>& guessed);
+
+/// Whether the inputs' dims bind and leave no value of the graph with a negative dimension (a window that is
+/// larger than its picture).
+bool shapes_fit(const Graph& graph, std::span<const Dims> dims);
 
 }  // namespace wootz

@@ -26,7 +26,8 @@ class Stream {
   void fail(std::exception_ptr error) noexcept {
     if (!error_) error_ = std::move(error);
   }
-  /// The error since the last call, null when there was none; the runtime rethrows it at the end of a run.
+  bool has_failed() const noexcept { return error_ != nullptr; }
+  /// The error since the last call, null when there was none.
   std::exception_ptr take_error() noexcept { return std::exchange(error_, nullptr); }
 
  private:
@@ -48,6 +49,8 @@ struct TargetTraits {
   int64_t gated_channel_multiple = 1;
   /// Depthwise convolutions of these types give the mean of each image and channel as a second result.
   std::vector<DType> mean_types;
+  bool multiplies_integers = false;   // kernels for convolutions and products of 8-bit integers
+  bool quantizes_in_regions = false;  // QuantizeLinear and its inverse run as pointwise nodes
 };
 
 class Backend {

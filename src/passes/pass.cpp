@@ -6,7 +6,17 @@
 namespace wootz {
 
 bool PassContext::enabled(std::string_view pass_or_rule) const {
-  return std::find(options.disabled.begin(), options.disabled.end(), pass_or_rule) == options.disabled.end();
+  const auto it = std::find(options.disabled.begin(), options.disabled.end(), pass_or_rule);
+  if (it == options.disabled.end()) return true;
+  met_.insert(*it);
+  return false;
+}
+
+std::vector<std::string> PassContext::never_met() const {
+  std::vector<std::string> names;
+  for (const std::string& name : options.disabled)
+    if (!met_.contains(name)) names.push_back(name);
+  return names;
 }
 
 bool PassContext::allow_patch(std::string_view rule) {

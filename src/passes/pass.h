@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,9 @@ class PassContext {
   std::map<std::string, int64_t, std::less<>> rule_counts;
 
   bool enabled(std::string_view pass_or_rule) const;
+  /// Those of options.disabled that no pass and no rule has asked for: a misspelt name, or a rule with
+  /// nothing to do.
+  std::vector<std::string> never_met() const;
   /// Counts one change; false when a limit on changes is reached and the change must not be made.
   bool allow_patch(std::string_view rule);
   bool exhausted() const {
@@ -62,6 +66,9 @@ class PassContext {
   int64_t pass_limit = INT64_MAX;
   void remark(std::vector<std::string> origins, std::string text);
   void remark(const Node& node, std::string text);
+
+ private:
+  mutable std::set<std::string, std::less<>> met_;  // disabled names that were asked for
 };
 
 /// A pass turns a graph into a better graph of the same meaning. It is deterministic and idempotent.

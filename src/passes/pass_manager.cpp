@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -21,11 +21,9 @@ constexpr int kMaxRounds = 16;
 void write_text(const std::filesystem::path& path, const std::string& text) {
   std::error_code failure;
   std::filesystem::create_directories(path.parent_path(), failure);
-  std::ofstream out(path);
-  out << text << std::flush;
-  if (!out)
-    throw Error(ErrorKind::kIo, "cannot write '" + path.string() + "'" +
-                                    (failure ? ": " + failure.message() : std::string()));
+  if (failure)
+    throw Error(ErrorKind::kIo, "cannot make the folder of '" + path.string() + "': " + failure.message());
+  write_file_atomically(path.string(), text);
 }
 
 std::string dump_name(const PassContext& context, const Pass& pass, const char* when) {
@@ -41,7 +39,9 @@ int64_t nodes_in(const Graph& graph) {
   return count;
 }
 
+/// What the caller or the model did wrong is said as it is; our own mistakes keep the graph that shows them.
 [[noreturn]] void fail(const Graph& graph, const Pass& pass, const PassContext& context, const Error& error) {
+  if (error.kind() != ErrorKind::kInternal) throw error;
   std::filesystem::path folder = context.options.dump_folder;
   if (folder.empty()) folder = std::filesystem::temp_directory_path();
   const std::filesystem::path path = folder / ("wootz-failed-" + pass.name + ".txt");

@@ -2,6 +2,7 @@
 #include "runtime/execution_state.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/log.h"
 
@@ -32,6 +33,13 @@ bool same_dims(std::span<const Dims> a, std::span<const Datum> b) {
   for (size_t i = 0; i < a.size(); ++i)
     if (a[i] != b[i].tensor.dims()) return false;
   return true;
+}
+
+/// A model that could be built can only fail on what it is given: an index out of range, a shape that does
+/// not fit.
+Status blamed_on_inputs(Status status) {
+  if (status.ok() || status.kind() != ErrorKind::kInvalidModel) return status;
+  return {ErrorKind::kInvalidArgument, "the inputs do not suit the model: " + status.message()};
 }
 
 }  // namespace
@@ -147,12 +155,14 @@ Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outpu
       outputs[i] = Datum(output_tensor(i, p.desc));
     }
     shape.measure(measures_);
-    return shape.run({arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_}, *stream_,
-                     times_us);
+    return blamed_on_inputs(shape.run({arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_},
+                                      *stream_, times_us));
   } catch (const Error& e) {
-    return Status(e);
+    return blamed_on_inputs(Status(e));
+  } catch (const std::bad_alloc&) {
+    return {ErrorKind::kOutOfMemory, "the system gave no more memory for this run; take smaller shapes"};
   } catch (const std::exception& e) {
-    return {ErrorKind::kOutOfMemory, e.what()};
+    return {ErrorKind::kInternal, e.what()};
   }
 }
 

@@ -139,6 +139,21 @@ void PreparedShape::patch(const RunBuffers& buffers) {
   }
 }
 
+namespace {
+
+/// The error with the ONNX node whose kernel met it, unless it names the node already.
+[[noreturn]] void rethrow_at(const Node& node, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    const std::string where = node.origins.empty() ? "" : "'" + node.origins.front() + "'";
+    if (where.empty() || e.message().find(where) != std::string::npos) throw;
+    throw e.at(where);
+  }
+}
+
+}  // namespace
+
 Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<double> times_us) noexcept {
   using Clock = std::chrono::steady_clock;
   try {
@@ -157,11 +172,12 @@ Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<d
         s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
       else if (s.interpreted)
         interpret(s, buffers);
+      if (stream.has_failed())
+        rethrow_at(*s.node, stream.take_error());  // later steps would read what is not there
       if (!times_us.empty())
         times_us[i] = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       for (int id : s.release) data_[static_cast<size_t>(id)] = Datum();
     }
-    if (std::exception_ptr error = stream.take_error()) std::rethrow_exception(error);
     deliver(buffers);
     stream.end_run();
     return {};

@@ -35,6 +35,15 @@ def conv_model(path, layers=1, width=4):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
+def one_node_model(path, op, inputs, output, initializers=(), **attributes):
+    """y = op(inputs..., initializers...); inputs: name -> (type, dims)."""
+    graph = helper.make_graph(
+        [helper.make_node(op, [*inputs, *(i.name for i in initializers)], ["y"], name="the_node", **attributes)], "g",
+        [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()], [output], list(initializers))
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
 class CommandLine(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -88,6 +97,22 @@ class CommandLine(unittest.TestCase):
             self.check(WRONG_CALL, flag, "bench", self.engine, flag, value)
         self.check(WRONG_CALL, "--tolerance", "verify", self.engine, "--tolerance", "nan")
 
+    def test_help_fits_a_terminal(self):
+        for command in ["", "build", "run", "bench", "inspect", "explain", "verify", "compare", "diff", "check", "tune", "exec"]:
+            run = subprocess.run([COMMAND, *command.split(), "--help"], capture_output=True, text=True)
+            self.assertEqual(run.returncode, DONE)
+            self.assertEqual([line for line in run.stdout.splitlines() if len(line) > 80], [], command)
+
+    def test_flags_that_an_engine_cannot_follow(self):
+        for flag in [["--precision", "fp16"], ["--shapes", "x:1x3x8x8"], ["--no-verify"], ["--disable-pass", "fuse"],
+                     ["--max-patches", "3"], ["--samples", "good.npz"], ["--no-vendor"], ["--dump", "d"]]:
+            self.check(WRONG_CALL, flag[0] + ": the engine", "run", self.engine, "--inputs", "good.npz", *flag)
+            self.check(WRONG_CALL, flag[0] + ": the engine", "diff", self.engine, self.engine, *flag)
+        self.check(WRONG_CALL, "found 'q'", "bench", self.engine, "--shapes", "q:1x3x8x8")
+        self.check(WRONG_CALL, "an engine's is fixed", "tune", self.engine, "--precision", "fp16")
+        run = self.check(DONE, "", "build", self.model, "-o", "p.wtz", "--no-tune", "--disable-pass", "fold_everything")
+        self.assertIn("--disable-pass fold_everything: no pass has that name", run.stdout)
+
     def test_models_that_are_none(self):
         self.check(NO_FILE, "missing.onnx: No such file", "build", "missing.onnx")
         self.check(NO_FILE, "found a folder", "build", self.folder)
@@ -107,6 +132,39 @@ class CommandLine(unittest.TestCase):
         self.check(WRONG_CALL, "'x' dimension 1: expected 3, found 4", "build", self.model, "--shapes", "x:1x4x8x8")
         self.check(WRONG_CALL, "expected one of the inputs 'x', found 'q'", "build", self.model, "--shapes", "q:1x3x8x8")
         self.check(WRONG_CALL, "found 'nothing'", "build", self.model, "--mark", "nothing")
+
+        self.check(WRONG_CALL, "does not take these shapes", "build", self.wide_window(), "--shapes", "x:1x3x4x4")
+
+    def wide_window(self):
+        weights = numpy_helper.from_array(np.ones((4, 3, 7, 7), np.float32), "w")
+        return one_node_model(self.path("wide.onnx"), "Conv", {"x": (TensorProto.FLOAT, ["n", 3, "h", "w"])},
+                              helper.make_tensor_value_info("y", TensorProto.FLOAT, None), [weights])
+
+    def test_values_that_the_model_cannot_take(self):
+        """A model that was built fails on its inputs alone: exit code 2, and the message names the node."""
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+        gather = one_node_model(self.path("gather.onnx"), "Gather",
+                                {"x": (TensorProto.FLOAT, ["n", 2]), "i": (TensorProto.INT64, ["k"])}, y)
+        reshape = one_node_model(self.path("reshape.onnx"), "Reshape",
+                                 {"x": (TensorProto.FLOAT, [2, 2]), "s": (TensorProto.INT64, [2])}, y)
+        x = np.ones((2, 2), np.float32)
+        beyond, odd = self.save("beyond.npz", x=x, i=np.array([5])), self.save("odd.npz", x=x, s=np.array([3, 2]))
+        small = self.save("small.npz", x=np.ones((1, 3, 4, 4), np.float32))
+        for model, inputs, found in [(gather, beyond, "found 5"), (reshape, odd, "found 6"), (self.wide_window(), small, "7")]:
+            engine = model.replace(".onnx", ".wtz")
+            self.check(DONE, "", "build", model, "-o", engine, "--no-tune", "--timing-cache", "")
+            for how in [[engine], [model, "--reference"]]:
+                run = self.check(WRONG_CALL, "'the_node'", "run", *how, "--inputs", inputs)
+                self.assertIn(found, run.stderr)
+                self.assertNotIn("Region", run.stderr)
+
+    def test_outputs_that_are_no_tensors(self):
+        model = one_node_model(self.path("seq.onnx"), "SplitToSequence", {"x": (TensorProto.FLOAT, ["n", 2])},
+                               helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None))
+        inputs = self.save("seq.npz", x=np.ones((3, 2), np.float32))
+        run = self.check(DONE, "", "run", model, "--inputs", inputs, "--no-tune")
+        self.assertEqual(run.stdout, "y: sequence of 3\n")
+        self.check(WRONG_MODEL, "'y' is no tensor", "run", model, "--inputs", inputs, "--no-tune", "--outputs", "seq_out.npz")
 
     def test_too_little_memory_is_known_before_the_race(self):
         self.check(NO_MEMORY, "found at most", "build", self.model, "--shapes", "x:1x3x99999x99999")
@@ -128,6 +186,8 @@ class CommandLine(unittest.TestCase):
         self.check(WRONG_CALL, "'|O'", *run, self.save("objects.npz", x=np.array([None], dtype=object)))
         self.check(NO_FILE, "Not a zip archive", *run, self.model)
         self.check(NO_FILE, "'gone.npz'", *run, "gone.npz")
+        self.check(NO_FILE, "found a folder", *run, self.folder)
+        self.check(NO_FILE, "found a device or pipe", *run, "/dev/zero")
         good = pathlib.Path(self.path("good.npz")).read_bytes()
         self.check(NO_FILE, "'cut.npz'", *run, os.path.basename(self.write("cut.npz", good[:-30])))
 
@@ -148,17 +208,35 @@ class CommandLine(unittest.TestCase):
         self.assertIn("expected int64[1,4,8,8], found float32[1,4,8,8]", run.stdout)
         self.check(WRONG_CALL, "the model has 1", *verify, self.save("case.npz", c0_i0=x, c0_o5=x))
         self.check(WRONG_CALL, "found none", *verify, self.path("good.npz"))
+        for taps in ['[1, 2]', '"c0"', '{"a": 1}']:
+            self.check(WRONG_CALL, "taps: expected a list of tensor names", *verify,
+                       self.save("taps.npz", x=x, y=x, meta=np.array('{"taps": %s}' % taps)))
 
     def test_places_that_cannot_be_written(self):
         for arguments in [("build", self.model, "-o"), ("run", self.engine, "--inputs", "good.npz", "--outputs"),
                           ("tune", self.engine, "-o"), ("explain", self.engine, "--html")]:
             self.check(NO_FILE, "there is no folder", *arguments, "/nowhere/x")
             self.check(NO_FILE, "found a folder", *arguments, self.folder)
+            pipe = self.path("pipe")
+            os.mkfifo(pipe)
+            self.check(NO_FILE, "found a device, pipe or socket", *arguments, pipe)  # as /dev/null
+            self.assertTrue(pathlib.Path(pipe).is_fifo())
+            os.remove(pipe)
         self.check(NO_FILE, "/proc/nowhere", "build", self.model, "-o", "x.wtz", "--dump", "/proc/nowhere")
         with open("/dev/full", "w") as full:
             run = subprocess.run([COMMAND, "explain", self.engine], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(run.returncode, NO_FILE)
         self.assertIn("No space left", run.stderr)
+
+    def test_a_link_is_written_through(self):
+        os.makedirs(self.path("far"))
+        os.symlink(self.path("far/real"), self.path("link"))
+        for arguments in [("build", self.model, "--no-tune", "-o"), ("run", self.engine, "--inputs", "good.npz", "--outputs"),
+                          ("explain", self.engine, "--html")]:
+            self.check(DONE, "", *arguments, "link")
+            self.assertTrue(os.path.islink(self.path("link")))
+            self.assertGreater(os.path.getsize(self.path("far/real")), 0)
+            os.remove(self.path("far/real"))
 
     def test_a_full_disk_leaves_nothing_half_written(self):
         def small_files():

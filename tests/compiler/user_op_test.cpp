@@ -9,7 +9,8 @@
 namespace wootz::compile_tests {
 namespace {
 
-/// y = x shifted by `steps` along the last axis, zeros from the left; its dims are those of x, the last one longer.
+/// y = x shifted by `steps` along the last axis, zeros from the left; its dims are those of x, the last one
+/// longer.
 wootz_status infer_shift(wootz_op_call* call, void*) {
   wootz_tensor x;
   if (wootz_op_input(call, 0, &x) != WOOTZ_OK) return WOOTZ_INTERNAL;
@@ -28,7 +29,8 @@ void shift(const wootz_tensor& x, const wootz_tensor& y) {
   auto* out = static_cast<float*>(y.data);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t i = 0; i < to - from; ++i) out[r * to + i] = 0;
-    for (int64_t i = 0; i < from; ++i) out[r * to + to - from + i] = static_cast<const float*>(x.data)[r * from + i];
+    for (int64_t i = 0; i < from; ++i)
+      out[r * to + to - from + i] = static_cast<const float*>(x.data)[r * from + i];
   }
 }
 
@@ -45,7 +47,8 @@ wootz_status evaluate_shift(wootz_op_call* call, void* user) {
 
 wootz_status run_shift(wootz_op_call* call, void*) {
   wootz_tensor x, y;
-  if (wootz_op_input(call, 0, &x) != WOOTZ_OK || wootz_op_output(call, 0, &y) != WOOTZ_OK) return WOOTZ_INTERNAL;
+  if (wootz_op_input(call, 0, &x) != WOOTZ_OK || wootz_op_output(call, 0, &y) != WOOTZ_OK)
+    return WOOTZ_INTERNAL;
   shift(x, y);
   return WOOTZ_OK;
 }

@@ -19,8 +19,7 @@ inline Type type_of(const Datum& datum) {
     if (element.shape && datum.elements.size() != 1) element.shape.reset();
     return datum.kind == Datum::Kind::kSequence ? Type::sequence(element) : Type::optional(element);
   }
-  if (datum.kind == Datum::Kind::kMap)
-    return Type::map(datum.tensor.dtype(), type_of(datum.elements.at(0)));
+  if (datum.kind == Datum::Kind::kMap) return Type::map(datum.tensor.dtype(), type_of(datum.elements.at(0)));
   Shape shape(datum.tensor.dims().begin(), datum.tensor.dims().end());
   return Type::tensor(datum.tensor.dtype(), shape);
 }

@@ -16,8 +16,7 @@ Type type_of(const Datum& datum) {
   if (datum.kind == Datum::Kind::kSequence)
     return Type::sequence(datum.elements.empty() ? Type::tensor(datum.element_dtype)
                                                  : Type::tensor(datum.elements[0].tensor.dtype()));
-  if (datum.kind == Datum::Kind::kMap)
-    return Type::map(datum.tensor.dtype(), type_of(datum.elements.at(0)));
+  if (datum.kind == Datum::Kind::kMap) return Type::map(datum.tensor.dtype(), type_of(datum.elements.at(0)));
   return {};
 }
 

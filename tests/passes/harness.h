@@ -33,6 +33,7 @@ inline TargetTraits test_target() {
   t.bytes_per_second = 1e10;
   t.launch_seconds = 1e-6;
   t.cache_bytes = 1 << 20;
+  t.multiplies_integers = t.quantizes_in_regions = true;
   return t;
 }
 

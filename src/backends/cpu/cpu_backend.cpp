@@ -57,6 +57,7 @@ TargetTraits CpuBackend::traits(int threads) const {
   t.launch_seconds = threads > 1 ? 1e-6 : 1e-7;
   t.cache_bytes = f.last_level_cache;
   t.gated_types = {DType::kFloat32};
+  t.multiplies_integers = t.quantizes_in_regions = true;
   return t;
 }
 

@@ -54,8 +54,7 @@ Patch expand(const Quantization& q) {
 }
 
 bool run(Graph& graph, PassContext& context) {
-  // Other backends have kernels for the nodes as they are.
-  if (context.target.name != "cpu" && context.target.name != "test") return false;
+  if (!context.target.quantizes_in_regions) return false;
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;

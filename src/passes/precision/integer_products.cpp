@@ -13,11 +13,6 @@
 namespace wootz {
 namespace {
 
-/// The CPU's integer kernels are the only ones so far.
-bool pays(const PassContext& context) {
-  return context.target.name == "cpu" || context.target.name == "test";
-}
-
 Ints swapped_axes() { return {1, 0}; }
 
 /// Constant 8-bit weights behind a DequantizeLinear and perhaps a transposition of the two axes.
@@ -141,7 +136,7 @@ std::optional<Patch> integer_form(Node& node) {
 }
 
 bool run(Graph& graph, PassContext& context) {
-  if (!pays(context)) return false;
+  if (!context.target.multiplies_integers) return false;
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Put after the emulated names: how the driver calls a kernel whose parameters it knows by their bytes alone. No
-// header is included: kernels may define the fixed-width types themselves.
+// Put after the emulated names: how the driver calls a kernel whose parameters it knows by their bytes alone.
+// No header is included: kernels may define the fixed-width types themselves.
 #pragma once
 
 template <int... I>

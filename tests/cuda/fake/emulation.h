@@ -22,12 +22,24 @@ struct uint3 {
   unsigned x, y, z;
 };
 using dim3 = uint3;
-struct float2 { float x, y; };
-struct float4 { float x, y, z, w; };
-struct int2 { int x, y; };
-struct int4 { int x, y, z, w; };
-struct uint2 { unsigned x, y; };
-struct uint4 { unsigned x, y, z, w; };
+struct float2 {
+  float x, y;
+};
+struct float4 {
+  float x, y, z, w;
+};
+struct int2 {
+  int x, y;
+};
+struct int4 {
+  int x, y, z, w;
+};
+struct uint2 {
+  unsigned x, y;
+};
+struct uint4 {
+  unsigned x, y, z, w;
+};
 inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline int2 make_int2(int x, int y) { return {x, y}; }
@@ -108,26 +120,48 @@ inline int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 template <class T>
-inline T __ldg(const T* p) { return *p; }
+inline T __ldg(const T* p) {
+  return *p;
+}
 template <class T>
-inline T min(T a, T b) { return b < a ? b : a; }
+inline T min(T a, T b) {
+  return b < a ? b : a;
+}
 template <class T>
-inline T max(T a, T b) { return a < b ? b : a; }
+inline T max(T a, T b) {
+  return a < b ? b : a;
+}
 template <class T>
-inline T atomicAdd(T* p, T v) { T old = *p; *p = old + v; return old; }
+inline T atomicAdd(T* p, T v) {
+  T old = *p;
+  *p = old + v;
+  return old;
+}
 template <class T>
-inline T atomicMax(T* p, T v) { T old = *p; *p = old < v ? v : old; return old; }
+inline T atomicMax(T* p, T v) {
+  T old = *p;
+  *p = old < v ? v : old;
+  return old;
+}
 template <class T>
-inline T atomicMin(T* p, T v) { T old = *p; *p = v < old ? v : old; return old; }
+inline T atomicMin(T* p, T v) {
+  T old = *p;
+  *p = v < old ? v : old;
+  return old;
+}
 
-#define FAKE_MATH(name) \
+#define FAKE_MATH(name)                                            \
   inline float name##f(float x) { return __builtin_##name##f(x); } \
   inline double name(double x) { return __builtin_##name(x); }
-FAKE_MATH(exp) FAKE_MATH(exp2) FAKE_MATH(expm1) FAKE_MATH(log) FAKE_MATH(log2) FAKE_MATH(log1p) FAKE_MATH(sqrt)
-FAKE_MATH(sin) FAKE_MATH(cos) FAKE_MATH(tan) FAKE_MATH(asin) FAKE_MATH(acos) FAKE_MATH(atan) FAKE_MATH(sinh)
-FAKE_MATH(cosh) FAKE_MATH(tanh) FAKE_MATH(asinh) FAKE_MATH(acosh) FAKE_MATH(atanh) FAKE_MATH(erf) FAKE_MATH(fabs)
-FAKE_MATH(floor) FAKE_MATH(ceil) FAKE_MATH(rint) FAKE_MATH(nearbyint) FAKE_MATH(round) FAKE_MATH(trunc)
-inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
+FAKE_MATH(exp)
+FAKE_MATH(exp2)
+FAKE_MATH(expm1) FAKE_MATH(log) FAKE_MATH(log2) FAKE_MATH(log1p) FAKE_MATH(sqrt) FAKE_MATH(sin) FAKE_MATH(cos)
+    FAKE_MATH(tan) FAKE_MATH(asin) FAKE_MATH(acos) FAKE_MATH(atan) FAKE_MATH(sinh) FAKE_MATH(cosh)
+        FAKE_MATH(tanh) FAKE_MATH(asinh) FAKE_MATH(acosh) FAKE_MATH(atanh) FAKE_MATH(erf) FAKE_MATH(fabs)
+            FAKE_MATH(floor) FAKE_MATH(ceil) FAKE_MATH(rint) FAKE_MATH(nearbyint) FAKE_MATH(round)
+                FAKE_MATH(trunc) inline float rsqrtf(float x) {
+  return 1.0f / __builtin_sqrtf(x);
+}
 inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 inline float powf(float a, float b) { return __builtin_powf(a, b); }
 inline double pow(double a, double b) { return __builtin_pow(a, b); }

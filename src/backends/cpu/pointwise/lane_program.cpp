@@ -91,7 +91,9 @@ bool integer_loop(const ScalarInstruction& f, const T* a, const T* b, T* out, in
       apply(a, b, out, n, [](T x, T y) { return U(y) >= kWidth ? T(0) : static_cast<T>(U(x) << U(y)); });
       return true;
     case ScalarOp::kShiftRight:
-      apply(a, b, out, n, [](T x, T y) { return static_cast<T>(U(y) < kWidth ? x >> U(y) : x < 0 ? -1 : 0); });
+      apply(a, b, out, n, [](T x, T y) {
+        return static_cast<T>(U(y) < kWidth ? x >> U(y) : x < 0 ? -1 : 0);
+      });
       return true;
     default: return false;
   }
