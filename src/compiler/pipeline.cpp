@@ -15,6 +15,8 @@
 #include "passes/inline_branches.h"
 #include "passes/layout/assign_layouts.h"
 #include "passes/merge_duplicate_nodes.h"
+#include "passes/merge_parallel_products.h"
+#include "passes/merge_rolls.h"
 #include "passes/own_subgraph_outputs.h"
 #include "passes/pass_manager.h"
 #include "passes/precision/integer_products.h"
@@ -23,6 +25,7 @@
 #include "passes/recognise/recognise_attention.h"
 #include "passes/recognise/recognise_norms.h"
 #include "passes/simplify_algebra.h"
+#include "passes/sink_transposes.h"
 
 namespace wootz {
 
@@ -37,13 +40,13 @@ std::vector<Phase> pipeline() {
       {"simplify",
        {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(),
         fold_batch_norm(), eliminate_reshapes(), eliminate_gathers(), eliminate_transposes(),
-        recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
+        sink_transposes(), recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
        true},
       // After recognition: norms and attention keep their sums in float32 as one operator. Before layouts and
       // fusion: casts join regions.
       {"precision", {expand_quantize(), lower_precision(), simplify_algebra()}, false},
-      // Layouts before fusion: regions do not span layouts.
-      {"layout", {assign_layouts()}, false},
+      // Products merge when their types are final. Layouts before fusion: regions do not span layouts.
+      {"layout", {merge_parallel_products(), merge_rolls(), assign_layouts()}, false},
       {"fuse", {fuse(), permit_tf32()}, false},
   };
 }

@@ -185,7 +185,7 @@ class Planner {
       return same ? std::optional(View{0, own.strides}) : std::nullopt;
     }
     const Node& inner = *single_node(*link.node);
-    const std::vector<TensorDesc> inputs = input_descs(*link.node);
+    const std::vector<TensorDesc> inputs = operands_of(*link.node, input_descs(*link.node));
     const auto view = link.parent_is_input ? view_of_input(inner, link.operand, inputs, own.dims)
                                            : view_of_output(inner, link.operand, inputs, parent.desc);
     if (view && inner.is("wootz", "Relayout") && !is_laid_out(own, *view, v.layout)) return std::nullopt;

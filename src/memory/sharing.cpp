@@ -29,7 +29,7 @@ class Chooser {
     for (size_t step = 0; step < steps_.size(); ++step) {
       if (plan_.interpreted[step]) continue;
       if (const Node* inner = single_node(*steps_[step])) {
-        if (try_into_output(step, *inner) || try_view(step, *inner)) continue;
+        if (try_into_output(step, *inner) || try_view(step, *inner) || try_pull(step, *inner)) continue;
       }
       try_in_place(step);
     }
@@ -44,11 +44,20 @@ class Chooser {
         std::lower_bound(step_of_.begin(), step_of_.end(), std::pair(node, 0))->second);
   }
 
-  /// Keeps the decision if all steps that touch the changed values still have a kernel.
-  bool keep_if_served(size_t step, StepSharing decision, std::span<const Value* const> changed) {
-    sharing_[step] = decision;
+  /// Keeps the decision for the steps if all that touch the changed values still have a kernel.
+  bool keep_if_served(std::span<const size_t> steps, StepSharing decision,
+                      std::span<const Value* const> changed) {
+    const std::vector<StepSharing> before = sharing_;
+    for (size_t step : steps) sharing_[step] = decision;
+    if (is_served(steps, decision.kind, changed)) return true;
+    sharing_ = before;
+    return false;
+  }
+
+  bool is_served(std::span<const size_t> steps, Sharing kind, std::span<const Value* const> changed) {
     ShapePlan next = plan_strides(graph_, bindings_, sharing_);
-    if (next.sharing[step].kind != decision.kind) return revert(step);
+    for (size_t step : steps)
+      if (next.sharing[step].kind != kind) return false;
     std::vector<const Node*> touched;
     for (const Value* v : changed) {
       if (v->producer()) touched.push_back(v->producer());
@@ -57,20 +66,16 @@ class Chooser {
     std::sort(touched.begin(), touched.end());
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     for (const Node* node : touched) {
-      if (node->graph() != &graph_) return revert(step);
+      if (node->graph() != &graph_) return false;
       const size_t s = step_of(node);
       if (plan_.interpreted[s] || runs_nothing(sharing_[s])) continue;
       const Problem now = problem_of(*node, next, 1), before = problem_of(*node, plan_, 1);
       if (!serves_(*node, now.inputs, now.outputs) && serves_(*node, before.inputs, before.outputs))
-        return revert(step);
+        return false;
     }
     plan_ = std::move(next);
     for (const Value* v : changed) linked_[static_cast<size_t>(v->id())] = 1;
     return true;
-  }
-  bool revert(size_t step) {
-    sharing_[step] = {};
-    return false;
   }
 
   /// Values that may be moved into another's storage: made by a step, alone in their storage, not handed out.
@@ -89,10 +94,10 @@ class Chooser {
     for (size_t i = 0; i < count; ++i) {
       const Value* in = node.input(i);
       if (!may_move(in) || has_children(in) || std::count(changed.begin(), changed.end(), in)) return false;
-      if (!view_of_output(inner, i, p.inputs, p.outputs[0])) return false;
+      if (!view_of_output(inner, i, operands_of(node, p.inputs), p.outputs[0])) return false;
       changed.push_back(in);
     }
-    return keep_if_served(step, {Sharing::kIntoOutput, 0}, changed);
+    return keep_if_served(std::span(&step, 1), {Sharing::kIntoOutput, 0}, changed);
   }
 
   bool try_view(size_t step, const Node& inner) {
@@ -104,11 +109,36 @@ class Chooser {
       const Value* out = node.output(i);
       if (!out) continue;
       if (graph_.is_output(out) || is_linked(out)) return false;
-      const auto view = view_of_input(inner, i, p.inputs, p.outputs[i].dims);
+      const auto view = view_of_input(inner, i, operands_of(node, p.inputs), p.outputs[i].dims);
       if (!view) return false;
       changed.push_back(out);
     }
-    return keep_if_served(step, {Sharing::kView, 0}, changed);
+    return keep_if_served(std::span(&step, 1), {Sharing::kView, 0}, changed);
+  }
+
+  /// A reshape that would copy, behind views of a value that nothing else reads: the value's kernel writes
+  /// the elements where the reshape wants them (attention's heads side by side). Products keep rows that
+  /// follow each other: their fast kernels write nothing else.
+  bool try_pull(size_t step, const Node& inner) {
+    const Value* value = steps_[step]->input(0);
+    if (!is_reshape(inner)) return false;
+    std::vector<size_t> steps{step};
+    std::vector<const Value*> changed;
+    for (; value && value->producer() && value->uses().size() == 1 && !graph_.is_output(value);
+         value = value->producer()->input(0)) {
+      changed.push_back(value);
+      const size_t above = step_of(value->producer());
+      if (sharing_[above].kind == Sharing::kView && value->producer()->outputs().size() == 1) {
+        steps.push_back(above);
+        continue;
+      }
+      if (steps.size() == 1 || is_linked(value) || sharing_[above].kind != Sharing::kNone ||
+          plan_.interpreted[above] || at(value).kind != Placement::Kind::kArena ||
+          value->producer()->attributes.get<std::string>("kind", "") == "contraction")
+        return false;
+      return keep_if_served(steps, {Sharing::kIntoOutput, 0}, changed);
+    }
+    return false;
   }
 
   /// A pointwise step may overwrite an operand of the same shape that nobody reads afterwards.

@@ -8,10 +8,6 @@
 namespace wootz {
 namespace {
 
-bool is_reshape(const Node& n) {
-  return n.is("Reshape") || n.is("Squeeze") || n.is("Unsqueeze") || n.is("Flatten") || n.is("Identity");
-}
-
 std::optional<std::vector<int64_t>> ints_of(std::span<const TensorDesc> inputs, size_t i) {
   if (i >= inputs.size() || !inputs[i].constant) return std::nullopt;
   return inputs[i].constant->to_int64s();
@@ -64,12 +60,23 @@ std::optional<View> view_split(const Node& node, size_t index, std::span<const T
   return View{start * in.strides[axis], in.strides};
 }
 
-std::optional<View> view_transpose(const Node& node, const TensorDesc& in) {
-  Ints perm = node.attributes.get<Ints>("perm", {});
+Ints perm_of(const Node& transpose, size_t rank) {
+  Ints perm = transpose.attributes.get<Ints>("perm", {});
   if (perm.empty())
-    for (size_t i = in.dims.size(); i-- > 0;) perm.push_back(static_cast<int64_t>(i));
+    for (size_t i = rank; i-- > 0;) perm.push_back(static_cast<int64_t>(i));
+  return perm;
+}
+
+std::optional<View> view_transpose(const Node& node, const TensorDesc& in) {
   View view;
-  for (int64_t p : perm) view.strides.push_back(in.strides[static_cast<size_t>(p)]);
+  for (int64_t p : perm_of(node, in.dims.size())) view.strides.push_back(in.strides[static_cast<size_t>(p)]);
+  return view;
+}
+
+View view_before_transpose(const Node& node, const TensorDesc& out) {
+  const Ints perm = perm_of(node, out.dims.size());
+  View view{0, out.strides};
+  for (size_t i = 0; i < perm.size(); ++i) view.strides[static_cast<size_t>(perm[i])] = out.strides[i];
   return view;
 }
 
@@ -83,18 +90,33 @@ std::optional<View> view_expand(const TensorDesc& in, const Dims& out_dims) {
 
 }  // namespace
 
+bool is_reshape(const Node& n) {
+  return n.is("Reshape") || n.is("Squeeze") || n.is("Unsqueeze") || n.is("Flatten") || n.is("Identity");
+}
+
 const Node* single_node(const Node& region) {
   if (!is_region(region)) return nullptr;
   const Graph& body = region_body(region);
   if (body.node_count() != 1) return nullptr;
   const Node* node = body.nodes().front().get();
-  // Operand positions of the region and its node must agree for views.
-  if (node->inputs().size() != region.inputs().size()) return nullptr;
-  for (size_t i = 0; i < node->inputs().size(); ++i)
+  const bool all = node->is("Concat");
+  if (node->inputs().empty() || region.inputs().empty()) return nullptr;
+  if (all && node->inputs().size() != region.inputs().size()) return nullptr;
+  for (size_t i = 0; i < (all ? node->inputs().size() : 1); ++i)
     if (node->input(i) != body.inputs()[i]) return nullptr;
   for (size_t i = 0; i < region.outputs().size(); ++i)
     if (node->output(i) != body.outputs()[i]) return nullptr;
   return node;
+}
+
+std::vector<TensorDesc> operands_of(const Node& region, std::span<const TensorDesc> region_inputs) {
+  const Graph& body = region_body(region);
+  std::vector<TensorDesc> operands;
+  for (const Value* v : body.nodes().front()->inputs()) {
+    const int at = body_input_index(body, v);
+    operands.push_back(at < 0 ? TensorDesc{} : region_inputs[static_cast<size_t>(at)]);
+  }
+  return operands;
 }
 
 std::optional<Dims> reshape_strides(const Dims& dims, const Dims& strides, const Dims& to) {
@@ -150,6 +172,7 @@ std::optional<View> view_of_output(const Node& node, size_t index, std::span<con
     auto strides = reshape_strides(output.dims, output.strides, inputs[0].dims);
     return strides ? std::optional(View{0, *strides}) : std::nullopt;
   }
+  if (node.is("Transpose") && index == 0) return view_before_transpose(node, output);
   if (!node.is("Concat")) return std::nullopt;
   const size_t axis =
       static_cast<size_t>(wrap_axis(node.attributes.get<int64_t>("axis", 1), output.dims.size()));

@@ -14,16 +14,23 @@ struct View {
   Dims strides;        // elements
 };
 
-/// The single node inside a region of kind `single`; null for other regions.
+/// The single node inside a region of kind `single` whose first operand (all operands of a Concat) and
+/// outputs are the region's, in order; null for other regions.
 const Node* single_node(const Node& region);
 
+/// The operands of single_node(region) from those of the region: one that the node reads twice is there once.
+std::vector<TensorDesc> operands_of(const Node& region, std::span<const TensorDesc> region_inputs);
+
 /// Output `index` of the movement node as a view of its input 0 at strides `in`, with the output's dims;
-/// nothing where elements must be copied. Integer operands (slice bounds) are read from the descriptors'
+/// nothing where elements must be copied. `inputs` are the node's: integer operands (slice bounds) are read from the descriptors'
 /// constants.
 std::optional<View> view_of_input(const Node& node, size_t index, std::span<const TensorDesc> inputs,
                                   const Dims& out_dims);
 
-/// Input `index` of a Concat (or of a reshape-like node) as a view of its output 0.
+/// Reshape and its spellings (Squeeze, Unsqueeze, Flatten, Identity).
+bool is_reshape(const Node& node);
+
+/// Input `index` of a Concat, or input 0 of a reshape or Transpose, as a view of output 0.
 std::optional<View> view_of_output(const Node& node, size_t index, std::span<const TensorDesc> inputs,
                                    const TensorDesc& output);
 

@@ -99,18 +99,30 @@ bool joins_contraction(const Node& node) {
                      [&](const Value* v) { return same_shape(v, node.output(0)) && follows_contraction(v); });
 }
 
+/// A transpose that keeps rows of the last axis whole, and a reshape that does as well: a pointwise operator
+/// reads such a value where it lies.
+bool moves_rows(const Node& reshape) {
+  const Node* t = produced_by(reshape.input(0), "Transpose");
+  if (!t || kept_trailing_dims(*reshape.input(0), *reshape.output(0)) < 1) return false;
+  const Ints perm = t->attributes.get<Ints>("perm", {});
+  return !perm.empty() && perm.back() == static_cast<int64_t>(perm.size()) - 1;
+}
+
 /// f(reshape(x), y) => reshape(f(x, reshape(y))) where x comes from a contraction or its tail, so that f
-/// joins it. A node that joins a contraction as it stands stays: what sank is such a node, so in graph order
-/// each node sinks once for every change before it, and two contractions of different shapes that meet do not
-/// take turns for ever.
+/// joins it, or where x are moved rows that f joins with another value: no copy then. A node that joins a
+/// contraction as it stands stays: what sank is such a node, or its other operands follow no contraction, so
+/// in graph order each node sinks once for every change before it, and two contractions of different shapes
+/// that meet do not take turns for ever.
 std::optional<Patch> sink(Node& node) {
   if (!is_elementwise(node) || joins_contraction(node)) return std::nullopt;
   const Node* behind = nullptr;
+  const bool joins_values = std::count_if(node.inputs().begin(), node.inputs().end(),
+                                          [](const Value* v) { return v && !v->is_constant(); }) > 1;
   for (const Value* v : node.inputs()) {
     if (!v) return std::nullopt;
     const Node* r = produced_by(v, "Reshape");
     if (!behind && r && is_read_once(v) && same_shape(v, node.output(0)) && r->input(0)->type.has_rank() &&
-        follows_contraction(r->input(0)))
+        (follows_contraction(r->input(0)) || (joins_values && is_read_once(r->input(0)) && moves_rows(*r))))
       behind = r;
   }
   if (!behind) return std::nullopt;

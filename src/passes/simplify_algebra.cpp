@@ -205,6 +205,25 @@ std::optional<Patch> gather_to_slice(const Match& m, PassContext&) {
   return patch;
 }
 
+/// Rows looked up by the same indices in every batch are constants under a broadcast.
+std::optional<Patch> gather_before_expand(const Match& m, PassContext&) {
+  const Value *out = m.root->output(0), *i = m.value("i");
+  if (m.root->attributes.get<int64_t>("axis", 0) != 0 || !out->type.has_rank()) return std::nullopt;
+  Patch patch;
+  const auto shape = shape_operand(patch, *out->type.shape, out->graph()->symbols());
+  if (!shape || i->constant->size() == 0) return std::nullopt;
+  const PatchOperand rows = patch.node("Gather", {m.value("w"), m.value("i")});
+  patch.replace(m.root->output(0), patch.node("Expand", {rows, *shape}));
+  return patch;
+}
+
+std::optional<Patch> broadcast_by_itself(const Match& m, PassContext&) {
+  if (!same_shape(m.value("x"), m.root->output(0))) return std::nullopt;
+  Patch patch;
+  patch.replace(m.root->output(0), patch.node(m.root->op, {m.value("x"), m.value("y")}));
+  return patch;
+}
+
 bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"identity(x) => x", {"Identity(x)"}, keep_x},
@@ -236,6 +255,11 @@ bool run(Graph& graph, PassContext& context) {
       {"slice(x) => x whole", {"Slice(x, ..)"}, drop_slice},
       {"gemm(x, b, c) with factors => gemm(x, alpha b, beta c)", {"Gemm(..)"}, plain_gemm},
       {"gather(x, one index) => slice(x)", {"Gather(x, #i)"}, gather_to_slice},
+      {"gather(w, expand(i)) => expand(gather(w, i))",
+       {"Gather(#w, Expand(#i, s))"},
+       gather_before_expand,
+       true},
+      {"x + expand(y) => x + y", {"Add(x, Expand(y, s))", "Mul(x, Expand(y, s))"}, broadcast_by_itself, true},
       {"pad(x, 0) => x", {"Pad(x, ..)"}, drop_pad},
   });
   return rules.apply(graph, context);

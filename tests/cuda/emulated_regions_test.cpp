@@ -176,14 +176,15 @@ TEST(PlannedCuda, Attention) {
                                    {{1, 1, 70, 32}, {1, 1, 150, 32}, 32, {}, false},
                                    {{1, 1, 70, 80}, {1, 1, 70, 80}, 80, {}, true},
                                    {{1, 2, 5, 20}, {1, 2, 66, 20}, 13, {1, 2, 5, 66}, false},
-                                   {{1, 1, 33, 128}, {1, 1, 65, 128}, 128, {}, false}};
+                                   {{1, 1, 33, 128}, {1, 1, 65, 128}, 128, {}, false},
+                                   {{4, 2, 17, 32}, {4, 2, 17, 32}, 32, {2, 2, 17, 17}, false}};
   for (const AttentionShape& shape : shapes)
     for (DType dtype : kFloats)
       for (int s = 0; s < (shape.q[2] < 35 ? 2 : 1); ++s) {
         if (dtype == DType::kBFloat16 && shape.q[2] > 40) continue;
         const Dims values = {shape.k[0], shape.k[1], shape.k[2], shape.values};
-        for (const char* tactic : {"cuda.attention.tiles", "cuda.attention.warps"}) {
-          if (dtype == DType::kFloat32 && tactic == std::string("cuda.attention.tiles")) continue;
+        for (const char* tactic : {"cuda.attention.tiles", "cuda.attention.split", "cuda.attention.warps"}) {
+          if (dtype == DType::kFloat32 && tactic != std::string("cuda.attention.warps")) continue;
           auto& problem =
               suite.add(tactic + (" " + name(dtype, s)) + " " + std::to_string(shape.q[2]), tactic)
                   .input(random_tensor(dtype, shape.q, 1), s ? Storage::kPadded : Storage::kRowMajor)

@@ -21,7 +21,7 @@ typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
 
-#define WZ_KERNEL(threads) static void
+#define WZ_KERNEL(...) static void
 #define WZ_CONSTANT static const
 #define WZ_FN inline
 #define WZ_EMULATED 1
@@ -204,6 +204,10 @@ WZ_FN float odd_float(double x) {
   return float_of_bits(bits_of_float(near) | 1);
 }
 WZ_FN float exp2_approx(float x) { return std::exp2f(x); }
+WZ_FN float exp2_flushed(float x) {
+  const float y = std::exp2f(x);
+  return y < 0x1p-126f ? 0.0f : y;
+}
 WZ_FN float log2_approx(float x) { return std::log2f(x); }
 WZ_FN float rcp_approx(float x) { return 1.0f / x; }
 WZ_FN float exp2_normal(float x) { return std::exp2f(x); }

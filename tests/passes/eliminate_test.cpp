@@ -109,6 +109,26 @@ TEST(EliminateReshapes, PointwiseNodesJoinProducts) {
       });
 }
 
+TEST(EliminateReshapes, PointwiseNodesReadMovedRowsWhereTheyLie) {
+  const auto graph = [](const std::string& body) {
+    return "graph(%x: float32[n,2,3,4], %r: float32[n,6,4]) -> (%y) {\n%s: int64[3] = symbolic [n, 6, 4]\n"
+           "%t: int64[4] = symbolic [n, 3, 2, 4]\n%u: int64[4] = symbolic [n, 4, 2, 3]\n" +
+           body + "\n}";
+  };
+  check_cases(eliminate_reshapes(),
+              {
+                  {"windows put together, and a residual",
+                   graph("%m = Transpose(%x) {perm=[0, 2, 1, 3]}\n%v = Reshape(%m, %s) {allowzero=1}\n"
+                         "%z = Add(%r, %v)\n%y = Softmax(%z)"),
+                   graph("%m = Transpose(%x) {perm=[0, 2, 1, 3]}\n%q = Reshape(%r, %t) {allowzero=1}\n"
+                         "%v = Add(%q, %m)\n%z = Reshape(%v, %s) {allowzero=1}\n%y = Softmax(%z)")},
+                  {"rows that the transpose takes apart",
+                   graph("%m = Transpose(%x) {perm=[0, 3, 2, 1]}\n%v = Reshape(%m, %s) {allowzero=1}\n"
+                         "%z = Add(%r, %v)\n%y = Softmax(%z)"),
+                   ""},
+              });
+}
+
 TEST(EliminateTransposes, PointwiseNodesJoinProducts) {
   const auto graph = [](const std::string& body) {
     return "graph(%x: float32[n,4,5,3], %r: float32[n,3,4,5]) -> (%y) {\n%w: float32[3,3] = constant splat "

@@ -97,12 +97,13 @@ inline void expect_same_results(const Graph& a, const Graph& b, double tolerance
   }
 }
 
-inline void check_case(const Pass& pass, const Case& c, double tolerance = 1e-5) {
+inline void check_case(const Pass& pass, const Case& c, double tolerance = 1e-5,
+                       const TargetTraits& target = test_target()) {
   SCOPED_TRACE(c.name);
   const std::unique_ptr<Graph> original = read_graph(c.before);
   const std::unique_ptr<Graph> graph = read_graph(c.before);
   const std::string before = canonical_text(*graph);
-  PassContext context(test_target(), {});
+  PassContext context(target, {});
   const bool changed = run_pass(*graph, pass, context);
   const std::string found = canonical_text(*graph);
   if (c.after.empty()) {
@@ -111,14 +112,15 @@ inline void check_case(const Pass& pass, const Case& c, double tolerance = 1e-5)
     EXPECT_TRUE(changed);
     EXPECT_EQ(found, canonical_text(*read_graph(c.after)));
   }
-  PassContext again(test_target(), {});
+  PassContext again(target, {});
   run_pass(*graph, pass, again);
   EXPECT_EQ(canonical_text(*graph), found) << "a second run changed the graph";
   expect_same_results(*original, *graph, tolerance);
 }
 
-inline void check_cases(const Pass& pass, const std::vector<Case>& cases, double tolerance = 1e-5) {
-  for (const Case& c : cases) check_case(pass, c, tolerance);
+inline void check_cases(const Pass& pass, const std::vector<Case>& cases, double tolerance = 1e-5,
+                        const TargetTraits& target = test_target()) {
+  for (const Case& c : cases) check_case(pass, c, tolerance, target);
 }
 
 }  // namespace wootz::pass_tests

@@ -80,6 +80,13 @@ TEST(RecogniseAttention, MaskSpellings) {
                      number("zero", "0") + "%p = Where(%n, %zero, %p0)\n%y = MatMul(%p, %v)",
                  kMask),
            expected("0.5", ", %m")},
+          {"a mask of nothing under a size that the run knows",
+           graph(scaled +
+                 "%all: bool[1,1,1,1] = constant [true]\n%size: int64[4] = symbolic [b, 1, s, t]\n%e = "
+                 "Expand(%all, %size)\n" +
+                 number("zero", "0") + number("low", "-3.4e38") +
+                 "%a = Where(%e, %zero, %low)\n%s1 = Add(%s, %a)\n" + kEnd),
+           expected("0.5", "")},
           {"two masks",
            graph(scaled + "%s2 = Add(%s, %m)\n%s1 = Add(%s2, %m2)\n" + kEnd,
                  kMask + ", %m2: float32[1,2,s,t]"),
@@ -123,21 +130,18 @@ TEST(RecogniseAttention, WindowsWithMasks) {
            "float32[1,2,1,4,4] = constant splat 0.5\n"
            "%bias: float32[1,3,4,4] = constant splat 0.25\n%z: float32[1,1,3,1,1] = constant [0, 0, "
            "0]\n%five: int64[5] = symbolic [b, 2, 3, 4, 4]\n"
-           "%four: int64[4] = symbolic [2*b, 3, 4, 4]\n%six: int64[4] = symbolic [b, 6, 4, 5]\n%out: "
-           "int64[4] = symbolic [2*b, 3, 4, 5]\n" +
+           "%four: int64[4] = symbolic [2*b, 3, 4, 4]\n" +
            body + "\n}";
   };
-  check_case(recognise_attention(), {"shifted windows",
-                                     graph("%kt = Transpose(%k) {perm=[0,1,3,2]}\n%s0 = MatMul(%q, %kt)\n%s2 "
-                                           "= Add(%s0, %bias)\n%s5 = Reshape(%s2, %five) {allowzero=1}\n"
-                                           "%m5 = Add(%s5, %w)\n%s1 = Reshape(%m5, %four) {allowzero=1}\n" +
-                                           kEnd),
-                                     graph("%b5 = Add(%z, %bias)\n%m = Add(%b5, %w)\n%shape: int64[4] = "
-                                           "constant [1, 6, 4, 4]\n%m4 = Reshape(%m, %shape) {allowzero=1}\n"
-                                           "%q4 = Reshape(%q, %six) {allowzero=1}\n%k4 = Reshape(%k, %six) "
-                                           "{allowzero=1}\n%v4 = Reshape(%v, %six) {allowzero=1}\n"
-                                           "%y4 = wootz::Attention(%q4, %k4, %v4, %m4) {is_causal=0, "
-                                           "scale=1.0}\n%y = Reshape(%y4, %out) {allowzero=1}")});
+  check_case(recognise_attention(),
+             {"shifted windows",
+              graph("%kt = Transpose(%k) {perm=[0,1,3,2]}\n%s0 = MatMul(%q, %kt)\n%s2 "
+                    "= Add(%s0, %bias)\n%s5 = Reshape(%s2, %five) {allowzero=1}\n"
+                    "%m5 = Add(%s5, %w)\n%s1 = Reshape(%m5, %four) {allowzero=1}\n" +
+                    kEnd),
+              graph("%b5 = Add(%z, %bias)\n%m = Add(%b5, %w)\n%shape: int64[4] = "
+                    "constant [2, 3, 4, 4]\n%m4 = Reshape(%m, %shape) {allowzero=1}\n"
+                    "%y = wootz::Attention(%q, %k, %v, %m4) {is_causal=0, scale=1.0}")});
 }
 
 TEST(RecogniseAttention, HeadsInTheBatch) {

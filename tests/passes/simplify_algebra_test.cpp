@@ -54,6 +54,29 @@ TEST(SimplifyAlgebra, RewritesAndNearMisses) {
       });
 }
 
+TEST(SimplifyAlgebra, RowsForEveryBatchAreConstants) {
+  const auto graph = [](const std::string& body) {
+    return "graph(%x: float32[n,2,2]) -> (%y) {\n%w: float32[3,2] = constant [1, 2, 3, 4, 5, 6]\n"
+           "%i: int64[1,2] = constant [1, 0]\n%s: int64[2] = symbolic [n, 2]\n%t: int64[3] = symbolic [n, 2, "
+           "2]\n" +
+           body + "\n}";
+  };
+  check_cases(simplify_algebra(),
+              {
+                  {"looked up and broadcast",
+                   graph("%e = Expand(%i, %s)\n%g = Gather(%w, %e) {axis=0}\n%y = Add(%x, %g)"),
+                   graph("%g = Gather(%w, %i)\n%y = Add(%x, %g)")},
+                  {"looked up along another axis",
+                   graph("%e = Expand(%i, %s)\n%z: int64[3] = constant [3, -1, 2]\n%g = Gather(%w, %e) "
+                         "{axis=1}\n%y = Reshape(%g, %z)"),
+                   ""},
+                  {"a broadcast that widens the result",
+                   "graph(%x: float32[1,2], %c: float32[1,2]) -> (%y) {\n%s: int64[2] = constant [3, 2]\n"
+                   "%e = Expand(%c, %s)\n%y = Add(%x, %e)\n}",
+                   ""},
+              });
+}
+
 TEST(SimplifyAlgebra, GatherOfOneIndexIsASlice) {
   const auto graph = [](const std::string& body) {
     return "graph(%x: float32[n,3,4]) -> (%y) {\n" + body + "\n}";

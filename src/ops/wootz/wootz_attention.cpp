@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // y[b,h,i,:] = sum_j softmax_j(scale * q[b,h,i,:] . k[b,h,j,:] + mask[b,h,i,j]) * v[b,h,j,:]. Inputs q
-// [B,H,Sq,D], k [B,H,Sk,D], v [B,H,Sk,Dv] and optionally an additive mask that broadcasts to [B,H,Sq,Sk];
-// with is_causal, key j counts for query i only where j <= i. A row whose scores are all -inf gives zeros.
-// `recognise_attention` makes it; no file has it.
+// [B,H,Sq,D], k [B,H,Sk,D], v [B,H,Sk,Dv] and optionally an additive mask that broadcasts to [B,H,Sq,Sk]
+// or has W of B = n W batches and repeats (attention in windows: each of an image's W windows has its own
+// mask); with is_causal, key j counts for query i only where j <= i. A row whose scores are all -inf gives
+// zeros. `recognise_attention` makes it; no file has it.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -63,6 +65,7 @@ class Reference {
     if (!c.has_input(3)) return;
     mask_ = c.input(3).to_doubles();
     mask_strides_ = mask_strides(c.input(3));
+    if (c.input(3).rank() == 4) mask_batch_ = std::max<int64_t>(c.input(3).dims()[0], 1);
   }
 
   Dims output_dims() const { return {dims_[0], dims_[1], dims_[2], value_size_}; }
@@ -95,7 +98,7 @@ class Reference {
       for (int64_t d = 0; d < size; ++d) s += q[d] * k[j * size + d];
       s *= attributes_.scale;
       if (!mask_.empty())
-        s += mask_[size_t(b * mask_strides_[0] + h * mask_strides_[1] + i * mask_strides_[2] +
+        s += mask_[size_t(b % mask_batch_ * mask_strides_[0] + h * mask_strides_[1] + i * mask_strides_[2] +
                           j * mask_strides_[3])];
       if (attributes_.is_causal && j > i) s = -std::numeric_limits<double>::infinity();
       scores_[size_t(j)] = s;
@@ -104,7 +107,7 @@ class Reference {
 
   AttentionAttributes attributes_;
   Dims dims_;
-  int64_t keys_, value_size_;
+  int64_t keys_, value_size_, mask_batch_ = 1;
   std::vector<double> q_, k_, v_, mask_, scores_;
   std::vector<int64_t> mask_strides_;
 };
@@ -169,6 +172,10 @@ std::vector<Sample> samples() {
       sample("mask over keys", {q, k, v, Datum(ramp({1, 1, 1, 5}, 1.0f))}, 0.5f, 0),
       sample("mask for every score", {q, k, v, Datum(ramp({1, 2, 3, 5}, 1.0f))}, 1.0f, 0),
       sample("a row with every key masked", {q, k, v, Datum(all_masked)}, 1.0f, 0),
+      sample("a mask for each of two windows",
+             {Datum(ramp({4, 1, 3, 4}, 0.3f)), Datum(ramp({4, 1, 5, 4}, 0.2f)),
+              Datum(ramp({4, 1, 5, 6}, 0.7f)), Datum(ramp({2, 1, 3, 5}, 1.0f))},
+             0.5f, 0),
       sample("causal", {q, k, v}, 0.5f, 1),
       sample("no batch",
              {Datum(ramp({0, 2, 3, 4}, 1)), Datum(ramp({0, 2, 5, 4}, 1)), Datum(ramp({0, 2, 5, 6}, 1))}, 1.0f,

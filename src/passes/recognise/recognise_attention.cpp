@@ -16,6 +16,22 @@ namespace {
 /// place.
 constexpr double kMaskedScore = -1e30;
 
+/// The number that every element of a value equals, whatever its size: a constant's, or a constant's under
+/// movements and selections that depend on constants alone.
+std::optional<double> uniform_number(const Value* v, int depth = 0) {
+  if (!v || depth > 8) return std::nullopt;
+  if (v->is_constant()) return uniform_value(v);
+  const Node* n = v->producer();
+  if (!n) return std::nullopt;
+  if (n->is("Where")) {
+    const auto condition = uniform_number(n->input(0), depth + 1);
+    return condition ? uniform_number(n->input(*condition != 0 ? 1 : 2), depth + 1) : std::nullopt;
+  }
+  for (const char* op : {"Expand", "Reshape", "Unsqueeze", "Squeeze", "Identity", "Transpose"})
+    if (n->is(op)) return uniform_number(n->input(0), depth + 1);
+  return std::nullopt;
+}
+
 /// Walks from the last MatMul up to Q, K and V, collecting scale and mask.
 class Attention {
  public:
@@ -100,6 +116,7 @@ class Attention {
     for (size_t side : {size_t(0), size_t(1)}) {
       Value *s = add.input(side), *mask = add.input(1 - side);
       if (!leads_to_matmul(s, 0) || !same_shape(s, add.output(0)) || !is_read_once(s)) continue;
+      if (uniform_number(mask) == 0.0) return s;  // exporters write masks of nothing
       masks_.push_back({mask, nullptr, 0, scale_});
       return s;
     }
@@ -158,11 +175,11 @@ class Attention {
     return nullptr;
   }
 
-  /// Windows become heads, which gives each its own mask: [b w, h, s, d] is [b, w h, s, d].
+  /// [b w, h, s, d] with a mask for each window: the sum of both masks, [w, h, q, k], repeats along the
+  /// batch.
   std::optional<Patch> build_windows(Value* q, PatchOperand k, Value* v) {
     const SymbolTable& symbols = graph_.symbols();
-    const Dim b = window_shape_[0], h = window_shape_[2], rows = window_shape_[3], keys = window_shape_[4];
-    const Dim heads = symbols.resolve(window_shape_[1]) * symbols.resolve(h).value();
+    const Dim h = window_shape_[2];
     PatchOperand bias = patch_.constant(
         tensor_from_doubles(root_.output(0)->type.dtype, {1, 1, symbols.resolve(h).value(), 1, 1},
                             std::vector<double>(size_t(symbols.resolve(h).value()), 0.0)));
@@ -173,19 +190,13 @@ class Attention {
       bias = patch_.node("Add", {bias, m.value});
     }
     const PatchOperand sum = patch_.node("Add", {bias, windows_});
-    const Dim head_size = (*q->type.shape)[3], value_size = (*v->type.shape)[3];
-    const auto mask = reshape(patch_, sum, {Dim(1), heads, rows, keys}, symbols);
-    const auto q4 = reshape(patch_, q, {b, heads, rows, head_size}, symbols),
-               k4 = reshape(patch_, k, {b, heads, keys, head_size}, symbols),
-               v4 = reshape(patch_, v, {b, heads, keys, value_size}, symbols);
-    if (!mask || !q4 || !k4 || !v4) return no("windows of a size that only the run knows");
+    const auto mask = reshape(
+        patch_, sum, {symbols.resolve(window_shape_[1]), h, window_shape_[3], window_shape_[4]}, symbols);
+    if (!mask) return no("windows of a size that only the run knows");
     Attributes attributes;
     attributes.set("scale", static_cast<float>(scale_));
     attributes.set("is_causal", int64_t(0));
-    const PatchOperand y = patch_.node("wootz", "Attention", {*q4, *k4, *v4, *mask}, attributes, 1);
-    const auto out = reshape(patch_, y, *root_.output(0)->type.shape, symbols);
-    if (!out) return no("windows of a size that only the run knows");
-    patch_.replace(root_.output(0), *out);
+    patch_.replace(root_.output(0), patch_.node("wootz", "Attention", {q, k, v, *mask}, attributes, 1));
     return std::move(patch_);
   }
 

@@ -34,10 +34,12 @@ std::string KernelWriter::workspace(std::string_view type, size_t offset) {
   return declare({PlannedOperand::Kind::kWorkspace, 0, offset}, "w" + std::to_string(offset), type);
 }
 
-PlannedLaunch KernelWriter::finish(std::string function, uint64_t grid, uint32_t threads) && {
+PlannedLaunch KernelWriter::finish(std::string function, uint64_t grid, uint32_t threads, int blocks) && {
   PlannedLaunch launch;
-  launch.code = before_ + "WZ_KERNEL(" + std::to_string(threads) + ") " + function + "(" + signature_ +
-                ") {\n" + pointers_ + "wz::after_previous();\nwz::start_next();\n" + body_ + "}\n";
+  launch.code = before_ + "WZ_KERNEL(" + std::to_string(threads) +
+                (blocks > 0 ? ", " + std::to_string(blocks) : std::string()) + ") " + function + "(" +
+                signature_ + ") {\n" + pointers_ + early_ + "wz::after_previous();\nwz::start_next();\n" +
+                body_ + "}\n";
   launch.function = std::move(function);
   launch.headers = std::move(headers_);
   launch.grid = std::max<uint64_t>(grid, 1);

@@ -27,12 +27,15 @@ class KernelWriter {
     body_ += std::to_string(number);
     return *this;
   }
+  /// Statements before the kernel waits for its predecessor; they may read constants only.
+  std::string& early() { return early_; }
   /// Text before the kernel: constants, functions.
   std::string& before() { return before_; }
   /// An embedded file that the code needs.
   void header(std::string name) { headers_.push_back(std::move(name)); }
 
-  PlannedLaunch finish(std::string function, uint64_t grid, uint32_t threads) &&;
+  /// `blocks` that a multiprocessor should hold at once bound the registers; 0: as the compiler likes.
+  PlannedLaunch finish(std::string function, uint64_t grid, uint32_t threads, int blocks = 0) &&;
 
  private:
   std::string declare(PlannedOperand operand, const std::string& name, std::string_view type);
@@ -40,7 +43,7 @@ class KernelWriter {
   const Problem& problem_;
   std::vector<PlannedOperand> operands_;
   std::vector<std::string> names_;
-  std::string signature_, pointers_, before_, body_;
+  std::string signature_, pointers_, before_, early_, body_;
   std::vector<std::string> headers_;
 };
 

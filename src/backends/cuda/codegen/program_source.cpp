@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/codegen/program_source.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +22,7 @@ bool is_tiny_integer(DType dtype) {
   return dtype == DType::kInt4 || dtype == DType::kUint4 || dtype == DType::kInt2 || dtype == DType::kUint2;
 }
 
-/// Instructions with an approximation for results of at most 16 bits.
+/// Instructions with an approximation for results that are rounded to at most 16 bits.
 bool has_fast_form(ScalarOp op) {
   switch (op) {
     case ScalarOp::kExp:
@@ -123,8 +124,20 @@ class Writer {
     }
   }
 
+  /// Whether nothing but a rounding to 16 bits ever sees the value.
+  bool is_only_rounded(const ScalarInstruction& f) const {
+    const int at =
+        static_cast<int>(program_.operands.size() + static_cast<size_t>(&f - &program_.instructions[0]));
+    if (std::count(program_.results.begin(), program_.results.end(), at) != 0) return false;
+    return std::all_of(program_.instructions.begin(), program_.instructions.end(), [&](const auto& reader) {
+      const bool reads = reader.a == at || reader.b == at || reader.c == at;
+      return !reads || (reader.op == ScalarOp::kCast && is_narrow_float(reader.dtype));
+    });
+  }
+
   std::string call(const std::string& function, const ScalarInstruction& f) const {
-    const bool fast = is_narrow_float(f.dtype) && has_fast_form(f.op);
+    const bool narrow = is_narrow_float(f.dtype) || (f.dtype == DType::kFloat32 && is_only_rounded(f));
+    const bool fast = narrow && has_fast_form(f.op);
     std::string text = (fast ? "wz::fast::" : "wz::") + function + "(" + name(f.a);
     if (f.b >= 0) text += ", " + name(f.b);
     const int count = parameters(f.op);

@@ -72,7 +72,8 @@ class AttentionKernel final : public Kernel {
       has_mask_ = true;
       bool fits = true;
       const TensorDesc& m = view.input(3);
-      const Dims own = strides_of(m), scores = {batch_, heads_, queries_, keys_};
+      if (m.dims.size() == 4 && m.dims[0] > 1) mask_batch_ = m.dims[0];
+      const Dims own = strides_of(m), scores = {mask_batch_, heads_, queries_, keys_};
       mask_strides_ = broadcast_strides(std::span<const int64_t>(m.dims), std::span<const int64_t>(own),
                                         std::span<const int64_t>(scores), fits);
     }
@@ -205,8 +206,8 @@ class AttentionKernel final : public Kernel {
     const RowKernels& row = row_kernels();
     const int64_t own = causal_ ? std::min(keys_, query + 1) : keys_;
     if (has_mask_) {
-      const float* mask =
-          mask_.as<float>(args) + b * mask_strides_[0] + h * mask_strides_[1] + query * mask_strides_[2];
+      const float* mask = mask_.as<float>(args) + b % mask_batch_ * mask_strides_[0] + h * mask_strides_[1] +
+                          query * mask_strides_[2];
       if (mask_strides_[3] == 1)
         row.add_scaled(mask, own, 1.0f, scores);
       else
@@ -228,6 +229,7 @@ class AttentionKernel final : public Kernel {
   OperandSource mask_;
   bool has_mask_ = false, causal_ = false, packs_ = true, copies_values_ = false;
   Dims mask_strides_;
+  int64_t mask_batch_ = 1;  // batches that have masks of their own; the others repeat them
   float scale_ = 1;
   int64_t batch_ = 0, heads_ = 0, queries_ = 0, keys_ = 0, size_ = 0, value_size_ = 0;
 };

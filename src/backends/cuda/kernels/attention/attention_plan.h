@@ -7,6 +7,9 @@ namespace wootz {
 /// wootz.Attention of float16 or bfloat16 on tensor cores (sm_80 and newer). Config `warps`: of 16 queries
 /// each, in a block.
 LaunchPlan plan_attention_tiles(const Problem& problem, const TacticConfig& config);
+/// The same for few heads and queries: blocks of 16 queries whose warps (config `warps`, at most) share out
+/// the keys.
+LaunchPlan plan_attention_split(const Problem& problem, const TacticConfig& config);
 /// wootz.Attention of any float type, a warp for each query.
 LaunchPlan plan_attention_warps(const Problem& problem, const TacticConfig& config);
 

@@ -12,6 +12,13 @@ void register_cuda_attention_tactic(CudaTactics& tactics) {
   tactics.add(
       std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.tiles", plan_attention_tiles, tiles),
       CudaTactics::kSpecial);
+  PlannedTraits split;
+  split.configs.clear();
+  for (int64_t warps : {8, 4, 2}) split.configs.push_back(TacticConfig{{{"warps", warps}}});
+  split.oldest_arch = 80;
+  tactics.add(
+      std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.split", plan_attention_split, split),
+      CudaTactics::kSpecial);
   tactics.add(
       std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.warps", plan_attention_warps));
 }

@@ -14,17 +14,27 @@ struct AttentionTiles {
   static constexpr int kD = (P::kSize + 15) / 16 * 16, kV = (P::kValueSize + 15) / 16 * 16;
   static constexpr int kKeyPitch = kD + 8, kValuePitch = kV + 8;
   static constexpr int kStageBytes = kKeyTile * (kKeyPitch + kValuePitch) * 2;
+  using Scores = AttentionScores<P, kKeyTile>;
   static constexpr int kStages = 2 * kStageBytes <= 48 * 1024 ? 2 : 1;
 
   /// Rows [first, first + 64) of k or v into a tile; zeros beyond the last one and beyond the row's elements.
   template <int kElements, int kPadded, int kPitch>
   static WZ_FN void load_tile(u16* tile, const T* from, i64 row_stride, i64 stride, int first, bool vectors) {
+    constexpr int kChunks = kPadded / 8;
     if (vectors) {
-      constexpr int kChunks = kPadded / 8;
-      for (int t = threadIdx.x; t < kKeyTile * kChunks; t += kThreads) {
-        const int row = t / kChunks, chunk = t % kChunks * 8;
-        const bool valid = first + row < P::kKeys && chunk < kElements;
-        copy_async(tile + row * kPitch + chunk, valid ? from + (first + row) * row_stride + chunk : from, valid);
+      // A thread keeps its column where that comes out even: all but the first address are constants away.
+      constexpr bool kEven = kThreads % kChunks == 0;
+      constexpr int kRows = kEven ? kThreads / kChunks : 1, kCount = (kKeyTile * kChunks + kThreads - 1) / kThreads;
+      const int row0 = threadIdx.x / kChunks, column = threadIdx.x % kChunks * 8;
+      const T* at = from + (first + row0) * row_stride + column;
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        const int t = threadIdx.x + i * kThreads, row = kEven ? row0 + i * kRows : t / kChunks;
+        const int chunk = kEven ? column : t % kChunks * 8;
+        if ((kKeyTile * kChunks) % kThreads != 0 && t >= kKeyTile * kChunks) break;
+        const bool valid = (P::kKeys % kKeyTile == 0 || first + row < P::kKeys) && chunk < kElements;
+        const T* source = kEven ? at + i * kRows * row_stride : from + (first + row) * row_stride + chunk;
+        copy_async(tile + row * kPitch + chunk, valid ? source : from, valid);
       }
     } else {
       for (int t = threadIdx.x; t < kKeyTile * kPadded; t += kThreads) {
@@ -34,8 +44,9 @@ struct AttentionTiles {
       }
     }
   }
-  static WZ_FN u32 pair(const T* row, int at, i64 stride, bool valid) {
+  static WZ_FN u32 pair(const T* row, int at, i64 stride, bool valid, bool vectors) {
     u32 low = 0, high = 0;
+    if (vectors) return valid && at < P::kSize ? *reinterpret_cast<const u32*>(row + at) : 0;
     if (valid && at < P::kSize) low = row[at * stride].bits;
     if (valid && at + 1 < P::kSize) high = row[(at + 1) * stride].bits;
     return low | high << 16;
@@ -52,24 +63,26 @@ struct AttentionTiles {
     k += b * P::kK0 + h / P::kGroup * P::kK1;
     v += b * P::kV0 + h / P::kGroup * P::kV1;
     y += b * P::kY0 + h * P::kY1;
-    if (P::kHasMask) mask += b * P::kM0 + h * P::kM1;
+    if (P::kHasMask) mask += b % P::kMaskBatch * P::kM0 + h * P::kM1;
     constexpr bool kVectorLoads = P::kK3 == 1 && P::kV3 == 1 && P::kK2 % 8 == 0 && P::kV2 % 8 == 0 && P::kSize % 8 == 0 &&
                                   P::kValueSize % 8 == 0;
     const bool vectors = kVectorLoads && is_aligned(k) && is_aligned(v);
+    constexpr bool kVectorQueries = P::kQ3 == 1 && P::kQ2 % 8 == 0 && P::kSize % 8 == 0;
+    const bool vector_queries = kVectorQueries && is_aligned(q);
 
     u32 query[kD / 16][4];
 #pragma unroll
     for (int s = 0; s < kD / 16; ++s) {
       const int at = s * 16 + quad * 2;
-      query[s][0] = pair(q + row0 * P::kQ2, at, P::kQ3, row0 < P::kQueries);
-      query[s][1] = pair(q + row1 * P::kQ2, at, P::kQ3, row1 < P::kQueries);
-      query[s][2] = pair(q + row0 * P::kQ2, at + 8, P::kQ3, row0 < P::kQueries);
-      query[s][3] = pair(q + row1 * P::kQ2, at + 8, P::kQ3, row1 < P::kQueries);
+      query[s][0] = pair(q + row0 * P::kQ2, at, P::kQ3, row0 < P::kQueries, vector_queries);
+      query[s][1] = pair(q + row1 * P::kQ2, at, P::kQ3, row1 < P::kQueries, vector_queries);
+      query[s][2] = pair(q + row0 * P::kQ2, at + 8, P::kQ3, row0 < P::kQueries, vector_queries);
+      query[s][3] = pair(q + row1 * P::kQ2, at + 8, P::kQ3, row1 < P::kQueries, vector_queries);
     }
     float out[kV / 8][4];
 #pragma unroll
     for (int n = 0; n < kV / 8; ++n) out[n][0] = out[n][1] = out[n][2] = out[n][3] = 0;
-    float top0 = -infinity(), top1 = -infinity(), sum0 = 0, sum1 = 0;
+    float top0 = -Scores::infinity(), top1 = -Scores::infinity(), sum0 = 0, sum1 = 0;
 
     int last = P::kKeys;  // keys beyond are masked for the whole block
     if (P::kCausal && block_first + 16 * P::kWarps < last) last = block_first + 16 * P::kWarps;
@@ -98,16 +111,18 @@ struct AttentionTiles {
       __syncthreads();
       const u16* keys = reinterpret_cast<const u16*>(tiles[tile % kStages]);
       const u16* values = keys + kKeyTile * kKeyPitch;
+      if (block_first + warp * 16 >= P::kQueries) continue;
+      const int left = last - tile * kKeyTile;
       float score[kKeyTile / 8][4];
-      scores(score, query, keys, lane);
-      finish_scores(score, mask, tile * kKeyTile, row0, row1, quad);
-      const float scale0 = rescale(score, 0, top0, sum0), scale1 = rescale(score, 2, top1, sum1);
+      scores(score, query, keys, left, lane);
+      Scores::finish(score, mask, tile * kKeyTile, row0, row1, quad);
+      const float scale0 = Scores::rescale(score, 0, top0, sum0), scale1 = Scores::rescale(score, 2, top1, sum1);
 #pragma unroll
       for (int n = 0; n < kV / 8; ++n) {
         out[n][0] *= scale0, out[n][1] *= scale0;
         out[n][2] *= scale1, out[n][3] *= scale1;
       }
-      accumulate(out, score, values, lane);
+      Scores::template accumulate<kV, kValuePitch>(out, score, values, left, lane);
     }
     sum0 += shuffle_xor(sum0, 1), sum0 += shuffle_xor(sum0, 2);
     sum1 += shuffle_xor(sum1, 1), sum1 += shuffle_xor(sum1, 2);
@@ -121,13 +136,13 @@ struct AttentionTiles {
   }
 
  private:
-  static WZ_FN float infinity() { return float_of_bits(0x7f800000u); }
-
-  static WZ_FN void scores(float (&score)[kKeyTile / 8][4], const u32 (&query)[kD / 16][4], const u16* keys, int lane) {
+  static WZ_FN void scores(float (&score)[kKeyTile / 8][4], const u32 (&query)[kD / 16][4], const u16* keys, int left,
+                           int lane) {
 #pragma unroll
     for (int n = 0; n < kKeyTile / 8; n += 2) {
       score[n][0] = score[n][1] = score[n][2] = score[n][3] = 0;
       score[n + 1][0] = score[n + 1][1] = score[n + 1][2] = score[n + 1][3] = 0;
+      if (!Scores::kWhole && n * 8 >= left) continue;
 #pragma unroll
       for (int s = 0; s < kD / 16; ++s) {
         u32 part[4];
@@ -135,62 +150,6 @@ struct AttentionTiles {
         const u32 first[2] = {part[0], part[1]}, second[2] = {part[2], part[3]};
         multiply_16x8x16<kBFloat>(score[n], query[s], first);
         multiply_16x8x16<kBFloat>(score[n + 1], query[s], second);
-      }
-    }
-  }
-
-  /// Scale, mask and ends: scores become exponents of 2.
-  static WZ_FN void finish_scores(float (&score)[kKeyTile / 8][4], const typename P::Mask* mask, int first, int row0,
-                                  int row1, int quad) {
-    const int safe0 = row0 < P::kQueries ? row0 : 0, safe1 = row1 < P::kQueries ? row1 : 0;
-#pragma unroll
-    for (int n = 0; n < kKeyTile / 8; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int key = first + n * 8 + quad * 2 + i % 2, row = i < 2 ? row0 : row1;
-        float s = score[n][i] * P::scale();
-        if (P::kHasMask && key < P::kKeys)
-          s += static_cast<float>(load(mask[(i < 2 ? safe0 : safe1) * P::kM2 + key * P::kM3])) * 1.4426950408889634f;
-        if (key >= P::kKeys || (P::kCausal && key > row)) s = -infinity();
-        score[n][i] = s;
-      }
-  }
-
-  /// Exponentials of one row's scores; returns what earlier sums are multiplied with.
-  static WZ_FN float rescale(float (&score)[kKeyTile / 8][4], int at, float& top, float& sum) {
-    float most = top;
-#pragma unroll
-    for (int n = 0; n < kKeyTile / 8; ++n) most = max_nan(most, max_nan(score[n][at], score[n][at + 1]));
-    most = max_nan(most, shuffle_xor(most, 1));
-    most = max_nan(most, shuffle_xor(most, 2));
-    const float shift = most == -infinity() ? 0.0f : most;
-    const float scale = exp2_approx(top - shift);
-    float added = 0;
-#pragma unroll
-    for (int n = 0; n < kKeyTile / 8; ++n) {
-      score[n][at] = exp2_approx(score[n][at] - shift);
-      score[n][at + 1] = exp2_approx(score[n][at + 1] - shift);
-      added += score[n][at] + score[n][at + 1];
-    }
-    sum = sum * scale + added;
-    top = most;
-    return scale;
-  }
-
-  static WZ_FN void accumulate(float (&out)[kV / 8][4], const float (&score)[kKeyTile / 8][4], const u16* values, int lane) {
-#pragma unroll
-    for (int s = 0; s < kKeyTile / 16; ++s) {
-      const float* low = score[2 * s];
-      const float* high = score[2 * s + 1];
-      const u32 p[4] = {pack_16<kBFloat>(low[0], low[1]), pack_16<kBFloat>(low[2], low[3]), pack_16<kBFloat>(high[0], high[1]),
-                        pack_16<kBFloat>(high[2], high[3])};
-#pragma unroll
-      for (int n = 0; n < kV / 8; n += 2) {
-        u32 part[4];
-        load_matrices_transposed(part, values + (s * 16 + lane / 8 % 2 * 8 + lane % 8) * kValuePitch + n * 8 + lane / 16 * 8);
-        const u32 first[2] = {part[0], part[1]}, second[2] = {part[2], part[3]};
-        multiply_16x8x16<kBFloat>(out[n], p, first);
-        multiply_16x8x16<kBFloat>(out[n + 1], p, second);
       }
     }
   }
@@ -225,7 +184,7 @@ struct AttentionWarps {
     k += b * P::kK0 + h / P::kGroup * P::kK1;
     v += b * P::kV0 + h / P::kGroup * P::kV1;
     y += b * P::kY0 + h * P::kY1 + row * P::kY2;
-    if (P::kHasMask) mask += b * P::kM0 + h * P::kM1 + row * P::kM2;
+    if (P::kHasMask) mask += b % P::kMaskBatch * P::kM0 + h * P::kM1 + row * P::kM2;
     const F none = -static_cast<F>(float_of_bits(0x7f800000u));
     F out[kColumns];
 #pragma unroll

@@ -10,6 +10,8 @@ namespace {
 
 constexpr int64_t kMostHeld = 32;  // elements of a row that one thread keeps
 constexpr int64_t kMostThreads = 512;
+/// With more rows than run at once, registers for more blocks are worth more than parameters that wait.
+constexpr int64_t kMostEarlyRows = 4096;
 
 int64_t power_of_two_above(int64_t n) {
   int64_t p = 1;
@@ -35,7 +37,10 @@ class Planner {
     writer.before() +=
         std::string("using A = ") + (view_.input(0).dtype == DType::kFloat64 ? "double" : "float") + ";\n";
     head(writer);
-    if (held_ > 0) load_held(writer);
+    if (held_ > 0) {
+      load_held(writer);
+      load_parameters(writer);
+    }
     phases(writer);
     results(writer);
     row_outputs(writer);
@@ -108,10 +113,12 @@ class Planner {
 
   void head(KernelWriter& writer) {
     const int64_t rows = kept_.size();
-    writer << "constexpr int kThreads = " << threads_ << ", kWidth = " << width_ << ";\n"
-           << "const " << index_ << " row = static_cast<" << index_ << ">(blockIdx.x) * " << per_block_
-           << " + threadIdx.x / kThreads;\nconst u32 lane = threadIdx.x % kThreads;\nconst bool live = row < "
-           << rows << "u;\n"
+    writer.early() += "constexpr int kThreads = " + std::to_string(threads_) +
+                      ", kWidth = " + std::to_string(width_) +
+                      ";\nconst u32 lane = threadIdx.x % kThreads;\n";
+    if (held_ > 0) writer.early() += "constexpr int kHeld = " + std::to_string(held_) + ";\n";
+    writer << "const " << index_ << " row = static_cast<" << index_ << ">(blockIdx.x) * " << per_block_
+           << " + threadIdx.x / kThreads;\nconst bool live = row < " << rows << "u;\n"
            << coordinates_text("row", kept_.dims, "k", index_);
     x_ = writer.input(view_.input_index(0)), y_ = writer.output(op_result_index());
     writer << "const " << memory_type(view_.input(0).dtype) << "* from = " << x_ << " + (" << kept_offset(1)
@@ -140,13 +147,38 @@ class Planner {
 
   void load_held(KernelWriter& writer) {
     const std::string type(memory_type(view_.input(0).dtype));
-    writer << "constexpr int kHeld = " << held_ << ";\nA held[kHeld][kWidth];\n"
-           << "#pragma unroll\nfor (int h = 0; h < kHeld; ++h) {\nconst u32 e0 = (h * kThreads + lane) * "
+    writer << "A held[kHeld][kWidth];\n#pragma unroll\nfor (int h = 0; h < kHeld; ++h) {\nconst u32 e0 = (h "
+              "* kThreads + lane) * "
               "kWidth;\n"
            << "if (!live || e0 >= " << length_ << "u) break;\nwz::Vector<" << type << ", kWidth> in;\n"
            << "wz::load_vector(in, from + e0, aligned);\n#pragma unroll\n"
            << "for (int j = 0; j < kWidth; ++j) held[h][j] = static_cast<A>(wz::load(in.at[j]));\n}\n";
   }
+
+  /// Whether every row has the same constant parameters, side by side.
+  bool is_early(size_t k) const {
+    const size_t at = parameter_at(k);
+    const bool same =
+        std::all_of(kept_.strides[at].begin(), kept_.strides[at].end(), [](int64_t s) { return s == 0; });
+    return held_ > 0 && kept_.size() <= kMostEarlyRows && same && reduced_.dims.size() == 1 &&
+           reduced_.inner_stride(at) == 1 && view_.problem().inputs[op_.parameters[k].input].constant;
+  }
+
+  /// Scales and biases arrive while the kernel waits for the one before it.
+  void load_parameters(KernelWriter& writer) const {
+    for (size_t k = 0; k < op_.parameters.size(); ++k) {
+      if (!is_early(k)) continue;
+      const size_t input = op_.parameters[k].input;
+      const std::string from = writer.input(input), name = early_name(k);
+      writer.early() += "wz::Vector<" + std::string(memory_type(view_.problem().inputs[input].dtype)) +
+                        ", kWidth> " + name +
+                        "[kHeld];\n#pragma unroll\nfor (int h = 0; h < kHeld; ++h) {\n"
+                        "const u32 e0 = (h * kThreads + lane) * kWidth;\nif (e0 < " +
+                        std::to_string(length_) + "u) wz::load_vector(" + name + "[h], " + from +
+                        " + e0, wz::is_aligned(" + from + "));\n}\n";
+    }
+  }
+  static std::string early_name(size_t k) { return "early_p" + std::to_string(k); }
 
   void open_elements(KernelWriter& writer) const {
     if (held_ > 0) {
@@ -203,8 +235,10 @@ class Planner {
     open_elements(writer);
     std::vector<std::string> parameters, tail_elements;
     for (size_t k = 0; k < op_.parameters.size(); ++k)
-      parameters.push_back(operand_element(writer, parameter_at(k), op_.parameters[k].input,
-                                           "parameter" + std::to_string(k), "in_p" + std::to_string(k)));
+      parameters.push_back(is_early(k) ? early_name(k) + "[h].at[j]"
+                                       : operand_element(writer, parameter_at(k), op_.parameters[k].input,
+                                                         "parameter" + std::to_string(k),
+                                                         "in_p" + std::to_string(k)));
     const auto tails = view_.tail_operands();
     for (size_t k = 0; k < tails.size(); ++k)
       tail_elements.push_back(operand_element(writer, tail_at(k), tails[k].input,

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/sink_transposes.h"
+
+#include <algorithm>
+
+#include "ops/registry.h"
+#include "passes/pattern/constants.h"
+#include "passes/pattern/rule.h"
+#include "passes/pattern/shapes.h"
+
+namespace wootz {
+namespace {
+
+Ints perm_of(const Node& transpose) { return transpose.attributes.get<Ints>("perm", {}); }
+
+bool has_pointwise_reader(const Value& v) {
+  return std::any_of(v.uses().begin(), v.uses().end(), [](const Use& u) {
+    const OpDef* def = OpRegistry::global().find(*u.node);
+    return def && def->fusion == FusionKind::kPointwise;
+  });
+}
+
+/// The product of what the transpose `t` reads, and its bias; then the transpose.
+std::optional<Patch> behind_product(const Match& m, PassContext&) {
+  const Ints perm = perm_of(*m.node("t"));
+  const Value *w = m.value("w"), *b = m.value("b");
+  Value* out = m.root->output(0);
+  if (perm.size() < 3 || perm.back() != static_cast<int64_t>(perm.size()) - 1 || !has_rank(w, 2))
+    return std::nullopt;
+  if (!has_rank(out, static_cast<int64_t>(perm.size()))) return std::nullopt;
+  // A bias joins the product, so it goes along; what is no bias stays where it is.
+  const Node* product = b ? m.node("product") : m.root;
+  if (b ? !is_read_once(product->output(0)) : has_pointwise_reader(*out)) return std::nullopt;
+  const int64_t columns = w->constant->dims()[1], rank = static_cast<int64_t>(perm.size());
+  if (b && !values_along(b, rank, rank - 1, columns)) return std::nullopt;
+  Patch patch;
+  PatchOperand y = patch.node("MatMul", {m.value("x"), m.value("w")});
+  if (b) y = patch.node("Add", {y, m.value("b")});
+  patch.replace(out, transpose(patch, y, perm));
+  return patch;
+}
+
+/// PyTorch's MultiheadAttention: [b,h,s,d] is gathered as [s b, h d] for the projection, whose result becomes
+/// [b,s,n] again.
+std::optional<Patch> project_batch_first(const Match& m, PassContext&) {
+  const Node& gemm = *m.node("gemm");
+  const Value *heads = m.node("heads")->output(0), *rows = m.node("rows")->output(0),
+              *split = m.node("split")->output(0), *c = gemm.input(2);
+  if (perm_of(*m.root) != Ints{1, 0, 2} || perm_of(*m.node("heads")) != Ints{2, 0, 1, 3}) return std::nullopt;
+  if (!has_rank(heads, 4) || !has_rank(rows, 2) || !has_rank(split, 3)) return std::nullopt;
+  if (gemm.attributes.get<int64_t>("transA", 0) != 0) return std::nullopt;
+  if (c && !(c->type.has_rank() && (c->type.rank() < 2 || (*c->type.shape)[0].is(1)))) return std::nullopt;
+  const SymbolTable& symbols = heads->graph()->symbols();
+  const Shape &h = *heads->type.shape, &r = *rows->type.shape, &s = *split->type.shape;
+  const Dim size = symbols.resolve(h[3]);
+  if (!size.is_constant() || !symbols.equal(h[0], s[0]) || !symbols.equal(h[1], s[1]) ||
+      !symbols.equal(h[2] * size.value(), r[1]))
+    return std::nullopt;
+  Patch patch;
+  const PatchOperand swapped = transpose(patch, m.value("y"), {0, 2, 1, 3});
+  const auto gathered = reshape(patch, swapped, r, symbols);
+  if (!gathered) return std::nullopt;
+  std::vector<PatchOperand> inputs(gemm.inputs().begin(), gemm.inputs().end());
+  inputs[0] = *gathered;
+  const PatchOperand product = patch.node("Gemm", std::move(inputs), gemm.attributes);
+  const auto out = reshape(patch, product, *m.root->output(0)->type.shape, symbols);
+  if (!out) return std::nullopt;
+  patch.replace(m.root->output(0), *out);
+  return patch;
+}
+
+bool run(Graph& graph, PassContext& context) {
+  static const RuleSet rules({
+      {"transpose(x) w + b => transpose(x w + b)",
+       {"Add(product:MatMul(t:Transpose(x), #w), #b)", "MatMul(t:Transpose(x), #w)"},
+       behind_product,
+       true},
+      {"heads gathered sequence first => batch first",
+       {"Transpose(split:Reshape(gemm:Gemm(rows:Reshape(heads:Transpose(y), s), ..), t))"},
+       project_batch_first},
+  });
+  return rules.apply(graph, context);
+}
+
+}  // namespace
+
+Pass sink_transposes() {
+  return {"sink_transposes", "Transposes of leading axes move behind products along the last one.", run};
+}
+
+}  // namespace wootz

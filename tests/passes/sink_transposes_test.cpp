@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/sink_transposes.h"
+
+#include "tests/passes/harness.h"
+
+namespace wootz::pass_tests {
+namespace {
+
+std::string graph(const std::string& body) {
+  return "graph(%x: float32[b,3,2]) -> (%y) {\n%w: float32[2,4] = constant [1, 2, 3, 4, 5, 6, 7, 8]\n"
+         "%c: float32[4] = constant [1, 2, 3, 4]\n%d: float32[3,1,1] = constant [1, 2, 3]\n" +
+         body + "\n}";
+}
+
+TEST(SinkTransposes, BehindProducts) {
+  check_cases(
+      sink_transposes(),
+      {
+          {"a product and its bias",
+           graph("%t = Transpose(%x) {perm=[1, 0, 2]}\n%p = MatMul(%t, %w)\n%q = Add(%p, %c)\n"
+                 "%y = Softmax(%q)"),
+           graph("%p = MatMul(%x, %w)\n%q = Add(%p, %c)\n%t = Transpose(%q) {perm=[1, 0, 2]}\n"
+                 "%y = Softmax(%t)")},
+          {"a product without bias",
+           graph("%t = Transpose(%x) {perm=[1, 0, 2]}\n%p = MatMul(%t, %w)\n%y = Softmax(%p)"),
+           graph("%p = MatMul(%x, %w)\n%t = Transpose(%p) {perm=[1, 0, 2]}\n%y = Softmax(%t)")},
+          {"the axis that is summed over moves",
+           graph("%t = Transpose(%x) {perm=[2, 1, 0]}\n%v: float32[1,2] = constant [1, 2]\n"
+                 "%z: int64[3] = constant [2, 3, -1]\n%s = Reshape(%t, %z)\n%n: int64[2] = constant [0, 0]\n"
+                 "%y = Softmax(%s)"),
+           ""},
+          {"a sum with what is no bias",
+           graph("%t = Transpose(%x) {perm=[1, 0, 2]}\n%p = MatMul(%t, %w)\n%y = Add(%p, %d)"), ""},
+      });
+}
+
+TEST(SinkTransposes, HeadsGatheredSequenceFirst) {
+  const auto attention = [](const std::string& body) {
+    return "graph(%x: float32[b,2,5,3]) -> (%y) {\n%w: float32[6,4] = constant splat 0.5\n"
+           "%c: float32[4] = constant [1, 2, 3, 4]\n%r: int64[2] = symbolic [5*b, 6]\n"
+           "%sf: int64[3] = symbolic [5, b, 4]\n%bf: int64[3] = symbolic [b, 5, 4]\n" +
+           body + "\n}";
+  };
+  check_cases(
+      sink_transposes(),
+      {
+          {"PyTorch's MultiheadAttention",
+           attention("%t = Transpose(%x) {perm=[2, 0, 1, 3]}\n%g = Reshape(%t, %r) {allowzero=1}\n"
+                     "%p = Gemm(%g, %w, %c)\n%s = Reshape(%p, %sf) {allowzero=1}\n"
+                     "%y = Transpose(%s) {perm=[1, 0, 2]}"),
+           attention("%t = Transpose(%x) {perm=[0, 2, 1, 3]}\n%g = Reshape(%t, %r) {allowzero=1}\n"
+                     "%p = Gemm(%g, %w, %c)\n%y = Reshape(%p, %bf) {allowzero=1}")},
+          {"a bias for every row",
+           attention("%t = Transpose(%x) {perm=[2, 0, 1, 3]}\n%g = Reshape(%t, %r) {allowzero=1}\n"
+                     "%m = MatMul(%g, %w)\n%p = Gemm(%g, %w, %m)\n%s = Reshape(%p, %sf) {allowzero=1}\n"
+                     "%y = Transpose(%s) {perm=[1, 0, 2]}"),
+           ""},
+      });
+}
+
+}  // namespace
+}  // namespace wootz::pass_tests
