@@ -108,6 +108,14 @@ bool moves_rows(const Node& reshape) {
   return !perm.empty() && perm.back() == static_cast<int64_t>(perm.size()) - 1;
 }
 
+/// Whether the node joins values, none of which is read where a transpose left it (then it stays there).
+bool takes_moved_rows(const Node& node) {
+  const auto varies = [](const Value* v) { return v && !v->is_constant(); };
+  const auto is_moved = [](const Value* v) { return produced_by(v, "Transpose") != nullptr; };
+  return std::count_if(node.inputs().begin(), node.inputs().end(), varies) > 1 &&
+         std::none_of(node.inputs().begin(), node.inputs().end(), is_moved);
+}
+
 /// f(reshape(x), y) => reshape(f(x, reshape(y))) where x comes from a contraction or its tail, so that f
 /// joins it, or where x are moved rows that f joins with another value: no copy then. A node that joins a
 /// contraction as it stands stays: what sank is such a node, or its other operands follow no contraction, so
@@ -116,13 +124,12 @@ bool moves_rows(const Node& reshape) {
 std::optional<Patch> sink(Node& node) {
   if (!is_elementwise(node) || joins_contraction(node)) return std::nullopt;
   const Node* behind = nullptr;
-  const bool joins_values = std::count_if(node.inputs().begin(), node.inputs().end(),
-                                          [](const Value* v) { return v && !v->is_constant(); }) > 1;
+  const bool takes_rows = takes_moved_rows(node);
   for (const Value* v : node.inputs()) {
     if (!v) return std::nullopt;
     const Node* r = produced_by(v, "Reshape");
     if (!behind && r && is_read_once(v) && same_shape(v, node.output(0)) && r->input(0)->type.has_rank() &&
-        (follows_contraction(r->input(0)) || (joins_values && is_read_once(r->input(0)) && moves_rows(*r))))
+        (follows_contraction(r->input(0)) || (takes_rows && is_read_once(r->input(0)) && moves_rows(*r))))
       behind = r;
   }
   if (!behind) return std::nullopt;

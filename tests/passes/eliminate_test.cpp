@@ -122,6 +122,10 @@ TEST(EliminateReshapes, PointwiseNodesReadMovedRowsWhereTheyLie) {
                          "%z = Add(%r, %v)\n%y = Softmax(%z)"),
                    graph("%m = Transpose(%x) {perm=[0, 2, 1, 3]}\n%q = Reshape(%r, %t) {allowzero=1}\n"
                          "%v = Add(%q, %m)\n%z = Reshape(%v, %s) {allowzero=1}\n%y = Softmax(%z)")},
+                  {"a factor alone stays behind, where attention looks for it",
+                   graph("%c: float32[] = constant 2\n%m = Transpose(%x) {perm=[0, 2, 1, 3]}\n"
+                         "%v = Reshape(%m, %s) {allowzero=1}\n%z = Mul(%v, %c)\n%y = Softmax(%z)"),
+                   ""},
                   {"rows that the transpose takes apart",
                    graph("%m = Transpose(%x) {perm=[0, 3, 2, 1]}\n%v = Reshape(%m, %s) {allowzero=1}\n"
                          "%z = Add(%r, %v)\n%y = Softmax(%z)"),
