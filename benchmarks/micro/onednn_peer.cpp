@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
-#include "backends/cpu/kernels/conv/gated_problem.h"
 #include "backends/cpu/kernels/matmul/product_problem.h"
 #include "backends/cpu/onednn/onednn_library.h"
+#include "device/gated_problem.h"
 
 namespace wootz {
 
