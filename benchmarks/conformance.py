@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every ONNX backend test of the installed onnx package four ways and writes benchmarks/results/conformance.md.
+"""Runs every ONNX backend test of the installed onnx package, and the public bug reports, in several modes and writes benchmarks/results/conformance.md.
 
     conformance.py [--build build/release] [--tune]
 
@@ -20,14 +20,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODES = {
     "reference": "node by node, by the operators' references",
     "default": "an engine with every optimisation",
+    "default-2": "the same on two threads",
     "plain": "an engine without any pass",
     "kernels": "an engine whose steps may not run by the reference where a kernel serves them",
+    "kernels-2": "the same on two threads",
 }
 
 
 def run(build: pathlib.Path, cases: pathlib.Path, mode: str, tune: bool, folder: pathlib.Path) -> dict:
     report = folder / f"{cases.name}-{mode}.json"
-    command = [build / "bin/wootz_node_tests", cases, "--mode", mode, "--json", report, *(["--tune"] if tune else [])]
+    name, _, threads = mode.partition("-")
+    command = [build / "bin/wootz_node_tests", cases, "--mode", name, "--threads", threads or "1", "--json", report, *(["--tune"] if tune else [])]
     subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
     return json.loads(report.read_text())
 

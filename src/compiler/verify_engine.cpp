@@ -87,10 +87,17 @@ double output_bound(DType dtype) {
   }
 }
 
+namespace {
+
+/// Of a tensor's elements, or of those in a sequence or an optional.
+DType element_dtype(const Type& type) { return type.element ? element_dtype(*type.element) : type.dtype; }
+
+}  // namespace
+
 double graph_bound(const Graph& graph) {
   double bound = 0;
   for (const auto& v : graph.values())
-    if (is_float(v->type.dtype) && !v->is_constant()) bound = std::max(bound, output_bound(v->type.dtype));
+    if (!v->is_constant()) bound = std::max(bound, output_bound(element_dtype(v->type)));
   return bound;
 }
 
@@ -172,9 +179,8 @@ std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Dat
   for (size_t i = 0; i < expected.size(); ++i) {
     OutputError e = compare_data(expected[i], found[i]);
     e.output = graph.outputs()[i]->name;
-    e.bound = is_float(graph.outputs()[i]->type.dtype)
-                  ? std::max(graph_bound(graph), output_bound(graph.outputs()[i]->type.dtype))
-                  : 0;
+    const DType dtype = element_dtype(graph.outputs()[i]->type);
+    e.bound = is_float(dtype) ? std::max(graph_bound(graph), output_bound(dtype)) : 0;
     e.sample = sample;
     errors.push_back(std::move(e));
   }

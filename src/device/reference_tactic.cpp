@@ -5,6 +5,7 @@
 
 #include "device/backend.h"
 #include "device/region.h"
+#include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 
@@ -113,8 +114,11 @@ class ReferenceKernel final : public Kernel {
     const TensorDesc& desc = outputs_[i];
     if (result.kind != Datum::Kind::kTensor || result.tensor.dtype() != desc.dtype ||
         result.tensor.dims() != desc.dims)
-      throw Error(ErrorKind::kInternal, "the reference of '" + body_.nodes().back()->op +
-                                            "' gave a result of another type or shape than planned");
+      throw Error(ErrorKind::kInternal, "the reference of '" + body_.nodes().back()->op + "' gave " +
+                                            std::string(dtype_name(result.tensor.dtype())) +
+                                            dims_text(result.tensor.dims()) + " as output " +
+                                            std::to_string(i) + ", planned " +
+                                            std::string(dtype_name(desc.dtype)) + dims_text(desc.dims));
     if (result.tensor.data() == args.outputs[i]) return;
     copy_elements(desc.dtype, desc.dims, result.tensor.data(), contiguous_strides(desc.dims), args.outputs[i],
                   desc.strides);

@@ -143,8 +143,10 @@ Bindings bindings_of(const EvalContext& context) {
       return;
     for (size_t i = 0; i < value->type.shape->size(); ++i) {
       const Dim dim = symbols.resolve((*value->type.shape)[i]);
-      if (dim.terms().size() == 1 && dim == Dim::symbol(dim.terms()[0].first))
-        bindings.bind(dim.terms()[0].first, datum->tensor.dims()[i]);
+      if (dim.terms().size() != 1) continue;
+      const auto [symbol, factor] = dim.terms()[0];
+      const int64_t left = datum->tensor.dims()[i] - dim.constant();
+      if (left % factor == 0) bindings.bind(symbol, left / factor);
     }
   };
   for (size_t i = 0; i < context.input_count(); ++i)

@@ -231,6 +231,7 @@ void infer_recurrent(InferContext& c, const RecurrentAttributes& a, bool has_cel
 void infer_recurrent_hidden(InferContext& c, const RecurrentAttributes& a, bool has_cell,
                             std::optional<Dim> hidden) {
   c.check_rank(0, 3);
+  if (a.hidden_size && hidden) c.equate(*hidden, *a.hidden_size, "hidden_size and that of the weights");
   if (a.hidden_size) hidden = Dim(*a.hidden_size);
   const DType dtype = c.dtype(0);
   if (!c.has_rank(0) || !hidden) {

@@ -73,11 +73,20 @@ bool ranks_fit(const Match& m, const Equation& e) {
   return has_rank(m.value("a"), int64_t(e.a.size())) && has_rank(m.value("b"), int64_t(e.b.size()));
 }
 
+/// An index that both operands have and that is summed may not be 1 in one of them alone: Einsum repeats it.
+bool inner_sizes_fit(const Match& m, const Equation& e, char inner) {
+  const SymbolTable& symbols = m.root->graph()->symbols();
+  const auto is_one = [&](const Value* v, const std::string& indices) {
+    return symbols.resolve((*v->type.shape)[indices.find(inner)]).is(1);
+  };
+  return is_one(m.value("a"), e.a) == is_one(m.value("b"), e.b);
+}
+
 std::optional<Patch> expand(const Match& m, PassContext&) {
   const auto e = parse(m.root->attributes.get<std::string>("equation", ""));
   if (!e || !ranks_fit(m, *e) || !is_float_value(m.value("a"))) return std::nullopt;
   const auto r = roles_of(*e);
-  if (!r) return std::nullopt;
+  if (!r || !inner_sizes_fit(m, *e, r->inner[0])) return std::nullopt;
   Patch patch;
   // MatMul of [batch, left, inner] and [batch, inner, right]; a missing index has size 1.
   PatchOperand a = arrange(patch, m.value("a"), e->a, r->batch + r->left + r->inner);

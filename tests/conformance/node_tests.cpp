@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wootz_node_tests FOLDER [--mode MODE] [--tune] [--json FILE] [name part]: runs the ONNX backend tests that
-// dump_node_tests.py wrote, or the cases of dump_bug_cases.py, and compares. Modes:
+// wootz_node_tests FOLDER [--mode MODE] [--threads N] [--tune] [--json FILE] [name part]: runs the ONNX
+// backend tests that dump_node_tests.py wrote, or the cases of dump_bug_cases.py, and compares. Modes:
 //   reference  node by node, by the operators' references
 //   default    an engine, with every pass
 //   plain      an engine, without any pass
@@ -8,6 +8,7 @@
 // Exit status 1 when a case fails that is not in the list of ignored ones.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -30,6 +31,7 @@ struct Options {
   fs::path root;
   std::string mode = "reference", part, json;
   bool tune = false;
+  int threads = 1;
 };
 
 struct Suite {
@@ -67,7 +69,7 @@ std::shared_ptr<EngineData> compile_case(Case& c, const std::vector<Datum>& inpu
   options.marks = c.policy.marks;
   options.tune = o.tune;
   options.verify = false;  // the case itself says what to expect
-  options.threads = 1;
+  options.threads = o.threads;
   options.allow_vendor_libraries = false;
   if (o.mode == "plain") options.max_patches = 0;
   for (size_t i = 0; i < inputs.size() && i < model.graph->inputs().size(); ++i)
@@ -177,6 +179,8 @@ int main(int argc, char** argv) {
       o.tune = true;
     else if (word == "--mode" && i + 1 < argc)
       o.mode = argv[++i];
+    else if (word == "--threads" && i + 1 < argc)
+      o.threads = std::atoi(argv[++i]);
     else if (word == "--json" && i + 1 < argc)
       o.json = argv[++i];
     else if (o.root.empty())
@@ -185,11 +189,11 @@ int main(int argc, char** argv) {
       o.part = word;
   }
   const bool known = o.mode == "reference" || o.mode == "default" || o.mode == "plain" || o.mode == "kernels";
-  if (o.root.empty() || !known) {
-    std::fprintf(
-        stderr,
-        "usage: wootz_node_tests FOLDER [--mode reference|default|plain|kernels] [--tune] [--json FILE] "
-        "[part of the name]\n");
+  if (o.root.empty() || !known || o.threads < 1) {
+    std::fprintf(stderr,
+                 "usage: wootz_node_tests FOLDER [--mode reference|default|plain|kernels] [--threads N] "
+                 "[--tune] [--json FILE] "
+                 "[part of the name]\n");
     return 2;
   }
   return wootz::conformance::run(o);

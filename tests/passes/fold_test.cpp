@@ -128,6 +128,8 @@ TEST(ExpandEinsum, ContractionsOfOneIndex) {
            graph("[i,k]", "[k,j]", "%m = MatMul(%a, %b)\n%y = Transpose(%m) {perm=[1,0]}")},
           {"two contracted indices",
            graph("[i,k,l]", "[k,l,j]", "%y = Einsum(%a, %b) {equation=\"ikl,klj->ij\"}"), ""},
+          {"one element repeated along the sum",
+           graph("[i,4]", "[1,j]", "%y = Einsum(%a, %b) {equation=\"ik,kj->ij\"}"), ""},
           {"a diagonal", graph("[i,i]", "[i,j]", "%y = Einsum(%a, %b) {equation=\"ii,ij->ij\"}"), ""},
       });
 }

@@ -66,11 +66,17 @@ std::vector<double> quantized_product(std::vector<double> x, int64_t rows, int64
   return y;
 }
 
-void evaluate(EvalContext& c) {
-  const auto a = c.attributes_as<DynamicQuantizeLstmAttributes>();
+void check_dims(const EvalContext& c, size_t i, const Dims& expected, const char* name) {
+  c.check(!c.has_input(i) || c.input(i).dims() == expected,
+          std::string(name) + ": expected " + dims_text(expected) +
+              (c.has_input(i) ? ", found " + dims_text(c.input(i).dims()) : ""));
+}
+
+RecurrentShape shape_of(const EvalContext& c, const DynamicQuantizeLstmAttributes& a) {
   const Tensor &x = c.input(0), &w = c.input(1), &r = c.input(2);
   c.check(x.rank() == 3 && w.rank() == 3 && r.rank() == 3 && r.dims()[2] == 4 * r.dims()[1] &&
-              w.dims()[2] == r.dims()[2] && w.dims()[1] == x.dims()[2] && w.dims()[0] == a.directions(),
+              w.dims()[2] == r.dims()[2] && w.dims()[1] == x.dims()[2] && w.dims()[0] == a.directions() &&
+              r.dims()[0] == a.directions(),
           "expected X [sequence,batch,input], W [directions,input,4*hidden] and R "
           "[directions,hidden,4*hidden], found " +
               dims_text(x.dims()) + ", " + dims_text(w.dims()) + " and " + dims_text(r.dims()));
@@ -80,8 +86,23 @@ void evaluate(EvalContext& c) {
   s.input = x.dims()[2];
   s.hidden = r.dims()[1];
   s.directions = a.directions();
+  c.check(a.hidden_size.value_or(s.hidden) == s.hidden, "hidden_size: expected " + std::to_string(s.hidden) +
+                                                            " as R has, found " +
+                                                            std::to_string(a.hidden_size.value_or(0)));
+  check_dims(c, 3, {s.directions, 8 * s.hidden}, "B");
+  check_dims(c, 4, {s.batch}, "sequence_lens");
+  check_dims(c, 7, {s.directions, 3 * s.hidden}, "P");
   s.lengths = c.has_input(4) ? c.input(4).to_int64s()
                              : std::vector<int64_t>(static_cast<size_t>(s.batch), s.sequence);
+  for (int64_t n : s.lengths)
+    c.check(n >= 0 && n <= s.sequence, "sequence_lens: expected values in [0, " + std::to_string(s.sequence) +
+                                           "], found " + std::to_string(n));
+  return s;
+}
+
+void evaluate(EvalContext& c) {
+  const auto a = c.attributes_as<DynamicQuantizeLstmAttributes>();
+  const RecurrentShape s = shape_of(c, a);
   const int64_t n = s.hidden;
   const size_t directions = static_cast<size_t>(s.directions);
   const std::vector<Activation> f = activations_of(a, {"Sigmoid", "Tanh", "Tanh"});
@@ -89,7 +110,7 @@ void evaluate(EvalContext& c) {
     return c.has_input(i) ? c.input(i).to_doubles()
                           : std::vector<double>(static_cast<size_t>(s.directions * count), 0);
   };
-  const std::vector<double> values = x.to_doubles(), bias = optional(3, 8 * n),
+  const std::vector<double> values = c.input(0).to_doubles(), bias = optional(3, 8 * n),
                             peepholes = optional(7, 3 * n);
   std::vector<QuantizedMatrix> input_weights, state_weights;
   for (size_t d = 0; d < directions; ++d) {

@@ -55,14 +55,11 @@ std::vector<Dim> equal_parts(InferContext& ctx, const Dim& total) {
   const Dim part = exact ? *exact : symbols.ceil_div(total, count);
   std::vector<Dim> parts(static_cast<size_t>(count), part);
   if (exact) return parts;
-  for (int64_t i = 0; i < count; ++i) {
+  // The first part is always whole; of two, that leaves the rest to the second.
+  for (int64_t i = 1; i < count; ++i) {
     const Dim left = total - part * i;
-    parts[static_cast<size_t>(i)] = symbols.max(0, symbols.min(part, left));
+    parts[static_cast<size_t>(i)] = symbols.max(0, count == 2 ? left : symbols.min(part, left));
   }
-  if (total.is_constant()) return parts;
-  // For symbolic totals all but the last part are taken to be full, as the specification words it.
-  for (int64_t i = 0; i + 1 < count; ++i) parts[static_cast<size_t>(i)] = part;
-  parts.back() = symbols.max(0, total - part * (count - 1));
   return parts;
 }
 

@@ -110,6 +110,28 @@ TEST(PointwiseTiles, MasksAndCasts) {
           .expect("cpu.pointwise.tiles");
 }
 
+TEST(PointwiseTiles, ANaNIsTrue) {
+  StridedCase()
+      .input(extreme_tensor({5, 77}))
+      .node("Cast", {"0"}, {"y"}, attributes_of(AttributePair("to", static_cast<int64_t>(DType::kBool))))
+      .node("Cast", {"y"}, {"f"}, attributes_of(AttributePair("to", int64_t{1})))
+      .result("y")
+      .result("f")
+      .expect("cpu.pointwise.tiles");
+}
+
+TEST(PointwiseTiles, RemaindersOfBothKinds) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16})
+    for (int64_t fmod : {0, 1})
+      StridedCase()
+          .input(random_tensor(dtype, {5, 77}, 1, 90))
+          .input(random_tensor(dtype, {77}, 2, 90))
+          .node("Mod", {"0", "1"}, {"y"}, attributes_of(AttributePair("fmod", fmod)))
+          .result("y")
+          .tolerance(dtype == DType::kFloat16 ? 2e-3 : 1e-6, 1e-6)
+          .expect("cpu.pointwise.tiles");
+}
+
 TEST(PointwiseTiles, EmptyAndSingleElements) {
   for (const Dims& dims : {Dims{}, Dims{0}, Dims{3, 0, 2}, Dims{1, 1, 1}})
     StridedCase()

@@ -2,6 +2,7 @@
 // Shape subgraphs as exporters write them fold into exact symbolic dims.
 #include <gtest/gtest.h>
 
+#include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
@@ -111,6 +112,22 @@ TEST_F(ShapeSubgraph, PadsAndUnevenSplitsOfSymbols) {
   infer_node(*split);
   EXPECT_EQ(type(split->output(0)), "float32[n,floor_div(w + 1, 2)]");
   EXPECT_EQ(type(split->output(1)), "float32[n,-floor_div(w + 1, 2) + w]");
+}
+
+TEST_F(ShapeSubgraph, FewerElementsThanParts) {
+  Value* x = input("x", {"n"});
+  Node* split = graph.add_node("Split", {x});
+  split->attributes.set("num_outputs", int64_t{3});
+  for (const char* name : {"a", "b", "c"}) graph.add_output(split->add_output(name, Type{}));
+  infer_graph(graph);
+  for (int64_t n = 0; n < 9; ++n) {
+    Bindings bindings(graph.symbols());
+    bindings.bind((*x->type.shape)[0].terms()[0].first, n);
+    const Datum data[] = {Tensor::zeros(DType::kFloat32, {n})};
+    const std::vector<Datum> parts = evaluate_graph(graph, data);
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(bindings.evaluate((*split->output(i)->type.shape)[0]), parts[i].tensor.dims()[0]) << n;
+  }
 }
 
 TEST_F(ShapeSubgraph, RankFromTheOperandsLengthAlone) {

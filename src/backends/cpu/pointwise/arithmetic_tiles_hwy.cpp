@@ -19,7 +19,8 @@ namespace wootz {
 namespace HWY_NAMESPACE {
 
 HWY_INLINE HWY_ATTR V truth(hn::Mask<F> mask) { return hn::IfThenElseZero(mask, constant(1.0f)); }
-HWY_INLINE HWY_ATTR hn::Mask<F> is_true(V x) { return hn::Ne(x, hn::Zero(F())); }
+/// A NaN is true; Ne is ordered on x86.
+HWY_INLINE HWY_ATTR hn::Mask<F> is_true(V x) { return hn::Not(hn::Eq(x, hn::Zero(F()))); }
 /// NaN of either operand wins.
 HWY_INLINE HWY_ATTR V minimum(V a, V b) { return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b)); }
 HWY_INLINE HWY_ATTR V maximum(V a, V b) { return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b)); }

@@ -89,7 +89,8 @@ HWY_ATTR void float_to_bool(const float* from, uint8_t* to, int64_t count) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(F()));
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto truth = hn::RebindMask(I(), hn::Ne(hn::LoadU(F(), from + i), hn::Zero(F())));
+    // A NaN is true; Ne is ordered on x86.
+    const auto truth = hn::RebindMask(I(), hn::Not(hn::Eq(hn::LoadU(F(), from + i), hn::Zero(F()))));
     hn::StoreU(hn::DemoteTo(U8(), hn::IfThenElseZero(truth, hn::Set(I(), 1))), U8(), to + i);
   }
   for (; i < count; ++i) to[i] = from[i] != 0;

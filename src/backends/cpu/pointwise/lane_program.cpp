@@ -108,7 +108,15 @@ bool double_loop(const ScalarInstruction& f, const double* a, const double* b, d
     case ScalarOp::kMul: apply(a, b, out, n, [](D x, D y) { return x * y; }); return true;
     case ScalarOp::kDiv: apply(a, b, out, n, [](D x, D y) { return x / y; }); return true;
     case ScalarOp::kPow: apply(a, b, out, n, [](D x, D y) { return std::pow(x, y); }); return true;
-    case ScalarOp::kMod: apply(a, b, out, n, [](D x, D y) { return std::fmod(x, y); }); return true;
+    case ScalarOp::kMod: {
+      const bool sign_of_a = f.alpha != 0;
+      apply(a, b, out, n, [sign_of_a](D x, D y) {
+        const D rest = std::fmod(x, y);
+        if (sign_of_a) return rest;
+        return rest == 0 ? std::copysign(0, y) : (rest < 0) != (y < 0) ? rest + y : rest;
+      });
+      return true;
+    }
     case ScalarOp::kMin:
       apply(a, b, out, n, [](D x, D y) { return std::isnan(x) || x < y ? x : y; });
       return true;
