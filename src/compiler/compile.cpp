@@ -266,6 +266,7 @@ class Build {
       report("verify", "", 0.85);
       const auto start = Clock::now();
       for (const VerifySample& s : samples_) verify_sample(s);
+      engine_->facts["verify_baseline_seconds"] = std::to_string(baseline_seconds_);
       engine_->facts["verify_regions_seconds"] = std::to_string(race_check_ms_ / 1e3);
       engine_->facts["verify_seconds"] =
           std::to_string(baseline_seconds_ + seconds_since(start) + race_check_ms_ / 1e3);

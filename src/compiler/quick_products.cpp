@@ -73,7 +73,7 @@ void multiply_block(const Product& p, int64_t first_row, int64_t row_count, int6
   }
 }
 
-/// All products, in blocks spread over the threads; neighbours in order share their rows of a.
+/// All products, in blocks spread over the threads: block after block of columns, all products of each.
 void multiply_all(ThreadPool& pool, int64_t products, const std::function<Product(int64_t)>& product) {
   if (products == 0) return;
   const Product first = product(0);  // all have the same sizes
@@ -84,9 +84,9 @@ void multiply_all(ThreadPool& pool, int64_t products, const std::function<Produc
     try {
       std::vector<float> panel;
       for (int64_t i = total * part / parts; i < total * (part + 1) / parts; ++i) {
-        const int64_t row = i / blocks % chunks * kRowsOfAPart;
-        multiply_block(product(i / blocks / chunks), row, std::min(kRowsOfAPart, first.rows - row),
-                       i % blocks * kColumns, panel);
+        const int64_t row = i % chunks * kRowsOfAPart;
+        multiply_block(product(i / chunks % products), row, std::min(kRowsOfAPart, first.rows - row),
+                       i / chunks / products * kColumns, panel);
       }
     } catch (...) {  // out of memory
       errors[static_cast<size_t>(part)] = std::current_exception();
@@ -131,6 +131,23 @@ Datum rounded(Tensor y, DType dtype) {
   return Datum(std::move(to));
 }
 
+/// What the taps read for these columns; kept for the next product of the same columns.
+const std::vector<int64_t>& offsets_of(const Window& w, int64_t first, int64_t count) {
+  struct Columns {
+    Dims kernel, strides, dilations, pads, input, output;
+    int64_t first = -1, count = 0;
+    bool operator==(const Columns&) const = default;
+  };
+  thread_local Columns known;
+  thread_local std::vector<int64_t> offsets;
+  Columns asked{w.kernel, w.strides, w.dilations, w.pads_begin, w.input, w.output, first, count};
+  if (asked == known) return offsets;
+  offsets.resize(static_cast<size_t>(w.taps() * count));
+  window_offsets(w, first, count, offsets.data());
+  known = std::move(asked);
+  return offsets;
+}
+
 bool quick_conv(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs,
                 ThreadPool& pool) {
   const auto attributes = read_attributes<ConvAttributes>(node.attributes);
@@ -145,9 +162,8 @@ bool quick_conv(const Node& node, std::span<const Datum* const> inputs, std::vec
   const Floats x(xt), weights(wt);
   multiply_all(pool, dims[0] * groups, [&](int64_t image_and_group) {
     const float* source = x.data() + image_and_group * channels * pixels;
-    const auto pack = [&w, source, channels, taps, pixels](int64_t first, int64_t count, float* panel) {
-      std::vector<int64_t> offsets(static_cast<size_t>(taps * count));
-      window_offsets(w, first, count, offsets.data());
+    const auto pack = [&, source](int64_t first, int64_t count, float* panel) {
+      const std::vector<int64_t>& offsets = offsets_of(w, first, count);
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t t = 0; t < taps; ++t) {
           const int64_t* from = offsets.data() + t * count;

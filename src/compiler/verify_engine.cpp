@@ -8,7 +8,9 @@
 #include <random>
 #include <set>
 
+#include "base/thread_pool.h"
 #include "ir/element.h"
+#include "ops/reference_threads.h"
 #include "runtime/execution_state.h"
 
 namespace wootz {
@@ -191,6 +193,8 @@ std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine,
                                        const VerifySample& sample, double asked_bound) {
   ExecutionState state(engine);
   std::vector<Datum> found(sample.expected.size());
+  const auto pool = ThreadPool::shared(engine->threads);
+  const ReferenceThreads threads(*pool);  // for steps without a kernel
   state.run(sample.inputs, found).throw_if_failed();
   std::vector<OutputError> errors = compare_outputs(baseline.graph(), sample.expected, found, sample.name);
   const bool short_model = graph_bound(baseline.graph()) > output_bound(DType::kFloat32);

@@ -6,10 +6,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "ops/reference_threads.h"
+
 namespace wootz {
 namespace {
 
 constexpr int64_t kRows = 6, kColumns = 16;
+constexpr int64_t kWorthIt = 1 << 16;  // multiply-adds; with fewer a part of its own does not pay
 
 /// kRowCount x kColumns results held in registers while p runs.
 template <class T, int64_t kRowCount>
@@ -80,22 +83,28 @@ void multiply_panel(const T* rows, int64_t m, int64_t k, const T* panel, int64_t
 
 template <class T>
 void multiply(const T* rows, const T* columns, int64_t m, int64_t n, int64_t k, T* result) {
-  std::vector<T> panel(static_cast<size_t>(k * kPanelWidth)), out(static_cast<size_t>(m * kPanelWidth));
-  for (int64_t j = 0; j < n; j += kPanelWidth) {
-    const int64_t width = std::min(kPanelWidth, n - j);
-    for (int64_t p = 0; p < k; ++p) std::copy_n(columns + p * n + j, width, panel.data() + p * kPanelWidth);
-    multiply_panel(rows, m, k, panel.data(), width, out.data());
-    for (int64_t i = 0; i < m; ++i) std::copy_n(out.data() + i * kPanelWidth, width, result + i * n + j);
-  }
+  const int64_t least = std::max<int64_t>(1, kWorthIt / std::max<int64_t>(1, m * k * kPanelWidth));
+  in_parts((n + kPanelWidth - 1) / kPanelWidth, least, [&](int64_t begin, int64_t end) {
+    std::vector<T> panel(static_cast<size_t>(k * kPanelWidth)), out(static_cast<size_t>(m * kPanelWidth));
+    for (int64_t j = begin * kPanelWidth; j < std::min(n, end * kPanelWidth); j += kPanelWidth) {
+      const int64_t width = std::min(kPanelWidth, n - j);
+      for (int64_t p = 0; p < k; ++p) std::copy_n(columns + p * n + j, width, panel.data() + p * kPanelWidth);
+      multiply_panel(rows, m, k, panel.data(), width, out.data());
+      for (int64_t i = 0; i < m; ++i) std::copy_n(out.data() + i * kPanelWidth, width, result + i * n + j);
+    }
+  });
 }
 
 std::vector<double> times_transposed(const double* x, int64_t rows, const double* w, int64_t columns,
                                      int64_t depth) {
   std::vector<double> result(static_cast<size_t>(rows * columns));
   if (rows < 4) {  // as dot products: turning w round would cost more
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j)
-        result[static_cast<size_t>(i * columns + j)] = dot(x + i * depth, w + j * depth, depth);
+    in_parts(columns, std::max<int64_t>(1, kWorthIt / std::max<int64_t>(1, rows * depth)),
+             [&](int64_t begin, int64_t end) {
+               for (int64_t i = 0; i < rows; ++i)
+                 for (int64_t j = begin; j < end; ++j)
+                   result[static_cast<size_t>(i * columns + j)] = dot(x + i * depth, w + j * depth, depth);
+             });
     return result;
   }
   std::vector<double> turned(static_cast<size_t>(columns * depth));

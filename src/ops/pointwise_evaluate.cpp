@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
+#include "ops/broadcast_runs.h"
 #include "ops/elements.h"
 #include "ops/pointwise.h"
+#include "ops/reference_threads.h"
 
 namespace wootz {
 namespace {
+
+constexpr int64_t kWorthIt = 1 << 15;  // elements; with fewer a part of its own does not pay
 
 enum class NumberClass { kReal, kInteger, kNatural };
 
@@ -19,37 +24,40 @@ NumberClass class_of(DType dtype) {
   c.fail("the operator is not defined for " + std::string(dtype_name(dtype)));
 }
 
-using Reals = std::array<double, kElementBlock>;
-using Integers = std::array<int64_t, kElementBlock>;
-using Indices = std::span<const std::span<const int64_t>>;
-
-/// Runs f over blocks of the inputs, which are converted to double or int64 first.
+/// Runs f over blocks of the inputs, which are converted to double or int64 first: f(start, n, loaded).
+/// Blocks of floats are spread over the threads.
 template <class T, class F>
 void for_each_loaded(std::span<const Tensor* const> inputs, const Dims& out, F&& f) {
   std::vector<Dims> dims;
   for (const Tensor* input : inputs) dims.push_back(input->dims());
-  std::vector<std::array<T, kElementBlock>> loaded(inputs.size());
-  for_each_block(out, dims, [&](int64_t start, Indices at) {
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      if constexpr (std::is_same_v<T, double>)
-        load_reals(*inputs[k], at[k], loaded[k].data());
-      else
-        load_integers(*inputs[k], at[k], loaded[k].data());
-    }
-    f(start, at.empty() ? size_t{0} : at[0].size(), loaded);
+  const BroadcastRuns runs(out, dims);
+  in_parts(runs.blocks(), std::max<int64_t>(1, kWorthIt / kElementBlock), [&](int64_t begin, int64_t end) {
+    std::vector<std::array<T, kElementBlock>> loaded(inputs.size());
+    runs.for_each_block(begin, end, [&](int64_t start, int64_t n, const int64_t* at) {
+      for (size_t k = 0; k < inputs.size(); ++k)
+        load_run(*inputs[k], at[k], runs.inner_stride(k), static_cast<size_t>(n), loaded[k].data());
+      f(start, static_cast<size_t>(n), loaded);
+    });
   });
 }
 
 void store(Tensor& y, int64_t start, std::span<const double> values) { store_reals(y, start, values); }
 void store(Tensor& y, int64_t start, std::span<const int64_t> values) { store_integers(y, start, values); }
 
-/// y = f(inputs) with T the type that elements are computed in.
+/// y = f(inputs) with T the type that elements are computed in; f(loaded, n, results) does a block.
+template <class T, class F>
+void map_blocks(std::span<const Tensor* const> inputs, Tensor& y, F&& f) {
+  for_each_loaded<T>(inputs, y.dims(), [&](int64_t start, size_t n, const auto& loaded) {
+    std::array<T, kElementBlock> results;
+    f(loaded, n, results);
+    store(y, start, std::span<const T>(results.data(), n));
+  });
+}
+
 template <class T, class F>
 void map_elements(std::span<const Tensor* const> inputs, Tensor& y, F&& f) {
-  std::array<T, kElementBlock> results;
-  for_each_loaded<T>(inputs, y.dims(), [&](int64_t start, size_t n, const auto& loaded) {
+  map_blocks<T>(inputs, y, [&](const auto& loaded, size_t n, auto& results) {
     for (size_t i = 0; i < n; ++i) results[i] = f(loaded, i);
-    store(y, start, std::span<const T>(results.data(), n));
   });
 }
 
@@ -60,6 +68,23 @@ std::vector<const Tensor*> tensor_inputs(const EvalContext& c) {
     if (inputs[i]->dtype() != inputs[0]->dtype()) c.fail("expected inputs of one element type");
   }
   return inputs;
+}
+
+using Reals = std::array<double, kElementBlock>;
+
+template <class Op>
+bool combine_by(const std::function<double(double, double)>& f, Reals& a, const Reals& b, size_t n) {
+  if (!f.target<Op>()) return false;
+  for (size_t i = 0; i < n; ++i) a[i] = Op()(a[i], b[i]);
+  return true;
+}
+
+/// a = f(a, b), without a call an element where f is ordinary arithmetic.
+void combine(const std::function<double(double, double)>& f, Reals& a, const Reals& b, size_t n) {
+  if (combine_by<std::plus<double>>(f, a, b, n) || combine_by<std::minus<double>>(f, a, b, n) ||
+      combine_by<std::multiplies<double>>(f, a, b, n) || combine_by<std::divides<double>>(f, a, b, n))
+    return;
+  for (size_t i = 0; i < n; ++i) a[i] = f(a[i], b[i]);
 }
 
 Dims common_dims(std::span<const Tensor* const> inputs) {
@@ -101,9 +126,10 @@ void evaluate_variadic(EvalContext& c, const BinaryFunctions& f, const std::func
     return result;
   };
   if (kind == NumberClass::kReal && f.real)
-    map_elements<double>(inputs, y, [&](const auto& x, size_t i) {
-      const double result = fold(x, i, f.real);
-      return last ? last(result) : result;
+    map_blocks<double>(inputs, y, [&](const auto& x, size_t n, auto& results) {
+      results = x[0];
+      for (size_t k = 1; k < x.size(); ++k) combine(f.real, results, x[k], n);
+      for (size_t i = 0; last && i < n; ++i) results[i] = last(results[i]);
     });
   else if (kind == NumberClass::kInteger && f.integer)
     map_elements<int64_t>(inputs, y, [&](const auto& x, size_t i) { return fold(x, i, f.integer); });

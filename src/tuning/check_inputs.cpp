@@ -48,7 +48,8 @@ class Draw {
     const unsigned pick = bits & 63;
     if (kind_ == InputKind::kSparse) return pick < 8 ? uniform : 0.0;
     // 2^-126 is the smallest normal float32.
-    if (kind_ == InputKind::kTiny) return uniform * (pick < 8 ? 0x1p-130 : std::ldexp(1.0, -40 - int(pick)));
+    if (kind_ == InputKind::kTiny)
+      return uniform * (pick < 8 ? 0x1p-130 : 0x1p-40 / double(uint64_t{1} << pick));
     if (pick == 0) return std::numeric_limits<double>::quiet_NaN();
     if (pick == 1) return std::numeric_limits<double>::infinity();
     if (pick == 2) return -std::numeric_limits<double>::infinity();
@@ -61,8 +62,8 @@ class Draw {
 };
 
 /// Large tensors repeat their first elements, a prime number of them: no row or channel is like its
-/// neighbour, and hundreds of megabytes cost no more than a copy.
-constexpr int64_t kRandomElements = 1'048'573;
+/// neighbour, and what costs time is the copy alone.
+constexpr int64_t kRandomElements = 65'521;
 
 Tensor draw_tensor(DType dtype, const Dims& dims, const Draw& draw, int most_integer, Numbers& numbers) {
   Tensor t = Tensor::zeros(dtype, dims);
@@ -139,6 +140,8 @@ std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t 
 
 std::vector<Datum> perturbed(const Problem& problem, std::span<const Datum> inputs, uint64_t seed) {
   Numbers numbers(seed);
+  std::vector<double> factors(kRandomElements);
+  for (double& f : factors) f = 1 + (numbers.next() >> 63 ? kPerturbation : -kPerturbation);
   std::vector<Datum> result;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorDesc& d = problem.inputs[i];
@@ -150,9 +153,12 @@ std::vector<Datum> perturbed(const Problem& problem, std::span<const Datum> inpu
     visit_numeric(d.dtype, [&](auto element) {
       using T = decltype(element);
       if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>)
-        for (int64_t k = 0; k < t.size(); ++k) {
-          const double off = numbers.next() >> 63 ? kPerturbation : -kPerturbation;
-          t.as<T>()[k] = T(static_cast<double>(inputs[i].tensor.as<T>()[k]) * (1 + off));
+        for (int64_t start = 0; start < t.size(); start += kRandomElements) {
+          const T* from = inputs[i].tensor.as<T>() + start;
+          T* to = t.as<T>() + start;
+          const int64_t n = std::min(kRandomElements, t.size() - start);
+          for (int64_t k = 0; k < n; ++k)
+            to[k] = T(static_cast<double>(from[k]) * factors[static_cast<size_t>(k)]);
         }
     });
     result.emplace_back(std::move(t));

@@ -22,6 +22,7 @@ struct CheckResult {
 };
 
 /// The expected elements of one problem on one kind of inputs; made once and used for every candidate.
+/// Problem and bindings must live as long.
 class RegionCheck {
  public:
   /// With `few` (which must outlive this), the reference sees those rows alone.
@@ -34,23 +35,27 @@ class RegionCheck {
   /// Runs the kernel on the buffers, which hold the inputs, and compares. Throws Error(kDevice) when the
   /// device is lost.
   CheckResult run(Kernel& kernel, const Backend& backend, Stream& stream, const Tactic& tactic,
-                  ProblemBuffers& buffers) const;
+                  ProblemBuffers& buffers);
 
  private:
-  void expect(const Bindings& bindings, uint64_t seed, size_t most_elements);
-  void excuse(const Bindings& bindings, uint64_t seed);
+  void expect(size_t most_elements);
+  void excuse();
   /// The problem that the reference computes.
   const Problem& judged() const { return few_ ? few_->few() : problem_; }
   std::vector<int64_t> judged_positions(size_t output) const;
+  CheckResult compare(const ProblemBuffers& buffers, double bound) const;
   void compare(size_t output, const Tensor& found, double bound, CheckResult& result) const;
 
   const Problem& problem_;
   const BatchSample* few_;
+  const Bindings& bindings_;  // of what the reference sees
   InputKind kind_;
+  uint64_t seed_;
   std::vector<Datum> inputs_;
   std::vector<std::vector<int64_t>> positions_;  // by output
   std::vector<Tensor> expected_;                 // by output
-  std::vector<double> excused_;                  // by output: what rounding of the inputs alone may change
+  /// By output: what rounding of the inputs alone may change; empty until somebody needs an excuse.
+  std::vector<double> excused_;
 };
 
 }  // namespace wootz

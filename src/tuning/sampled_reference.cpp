@@ -8,6 +8,7 @@
 #include "memory/placement.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
+#include "tuning/node_slices.h"
 
 namespace wootz {
 namespace {
@@ -83,7 +84,10 @@ Tensor SampledReference::elements_as(const Value* value, std::span<const int64_t
     const OpDef& def = op_of(*node);
     if (def.fusion == FusionKind::kPointwise && node->outputs().size() == 1)
       return pointwise(*node, own, dims_of(value));
-    if (def.evaluate_elements && value->output_index() == 0) return heavy(*node, own);
+    if (def.evaluate_elements && value->output_index() == 0 && value->type.dtype != DType::kString)
+      return heavy(*node, own);
+    if (value->output_index() == 0)
+      if (auto found = by_slices(*node, own, dims_of(value))) return std::move(*found);
   }
   return gather_elements(whole(value).tensor, own);
 }
@@ -114,6 +118,31 @@ Tensor SampledReference::heavy(const Node& node, std::span<const int64_t> at) {
   std::vector<double> result(at.size());
   op_of(node).evaluate_elements(context, at, result);
   return rounded(node.output(0)->type.dtype, result);
+}
+
+std::optional<Tensor> SampledReference::by_slices(const Node& node, std::span<const int64_t> at,
+                                                  const Dims& dims) {
+  std::vector<Dims> inputs;
+  for (const Value* v : node.inputs()) inputs.push_back(v ? dims_of(v) : Dims{});
+  if (inputs.empty() || !node.input(0)) return std::nullopt;
+  const std::vector<int64_t> axes =
+      takes_axes(node) ? whole(node.input(1)).tensor.to_int64s() : std::vector<int64_t>();
+  const auto slices = slices_of(node, inputs, axes, dims, at);
+  if (!slices) return std::nullopt;
+  std::vector<Datum> operands;
+  operands.emplace_back(elements(node.input(0), slices->from).reshaped(slices->dims));
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const bool by_slice =
+        std::find(slices->by_slice.begin(), slices->by_slice.end(), i) != slices->by_slice.end();
+    if (!node.input(i))
+      operands.emplace_back();
+    else
+      operands.push_back(by_slice ? Datum(elements(node.input(i), slices->from_values))
+                                  : whole(node.input(i)));
+  }
+  std::vector<const Datum*> pointers;
+  for (const Datum& d : operands) pointers.push_back(d.kind == Datum::Kind::kNone ? nullptr : &d);
+  return gather_elements(evaluate_node(node, pointers)[0].tensor, slices->at);
 }
 
 const Datum& SampledReference::whole(const Value* value) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,8 +11,8 @@
 namespace wootz {
 
 /// Chosen elements of a graph's results by the operators' references. Pointwise operators run on the needed
-/// elements alone, heavy ones through their evaluate_elements, others whole (and are kept for the next
-/// question).
+/// elements alone, heavy ones through their evaluate_elements, softmaxes, norms and reductions on the slices
+/// that matter, others whole (and are kept for the next question).
 class SampledReference {
  public:
   /// `inputs` are the graph's, row-major; a kNone datum stands for an input left out. `bindings` give the
@@ -25,6 +26,7 @@ class SampledReference {
   Tensor elements_as(const Value* value, std::span<const int64_t> at, const Dims& dims);
   Tensor pointwise(const Node& node, std::span<const int64_t> at, const Dims& dims);
   Tensor heavy(const Node& node, std::span<const int64_t> at);
+  std::optional<Tensor> by_slices(const Node& node, std::span<const int64_t> at, const Dims& dims);
   const Datum& whole(const Value* value);
   const Dims& dims_of(const Value* value);
 

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "ops/canonicalize.h"
+#include "ops/doubles.h"
 #include "ops/elements.h"
 #include "ops/expansion.h"
 #include "ops/pointwise.h"
@@ -67,8 +68,9 @@ void evaluate(EvalContext& c) {
   Uniform uniform(seed ? static_cast<uint32_t>(*seed) : std::random_device()());
   for (int64_t i = 0; i < x.size(); ++i) kept[i] = !training || ratio == 0 || uniform.next() >= ratio;
   const double scale = training ? 1 / (1 - ratio) : 1;
-  int64_t i = 0;
-  evaluate_unary(c, {.real = [&](double a) { return kept[i++] ? a * scale : 0 * a; }});
+  std::vector<double> values = x.to_doubles();
+  for (size_t i = 0; i < values.size(); ++i) values[i] *= kept[i] ? scale : 0;
+  store_doubles(values, c.output(0, x.dtype(), x.dims()));
 }
 
 std::optional<ScalarOp> scalar(const Node& node) {

@@ -34,7 +34,7 @@ void infer(InferContext& c) {
 
 void evaluate(EvalContext& c) {
   evaluate_binary(c, {
-                         .real = [](double a, double b) { return a / b; },
+                         .real = std::divides<double>(),
                          .integer = divide<int64_t>,
                          .natural = divide<uint64_t>,
                      });

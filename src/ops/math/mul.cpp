@@ -15,7 +15,7 @@ void infer(InferContext& c) {
 void evaluate(EvalContext& c) {
   evaluate_binary(c,
                   {
-                      .real = [](double a, double b) { return a * b; },
+                      .real = std::multiplies<double>(),
                       .integer =
                           [](int64_t a, int64_t b) {
                             return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));

@@ -6,7 +6,7 @@ namespace wootz {
 namespace {
 
 void evaluate(EvalContext& c) {
-  evaluate_variadic(c, {.real = [](double a, double b) { return a + b; }});
+  evaluate_variadic(c, {.real = std::plus<double>()});
 }
 
 std::optional<ScalarOp> scalar(const Node& node) {

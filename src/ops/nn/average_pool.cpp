@@ -9,21 +9,19 @@ namespace {
 
 void infer(InferContext& c) { infer_pool(c, c.attributes_as<AveragePoolAttributes>()); }
 
-/// For each output position, the taps that lie inside the padded input: the divisor with count_include_pad.
+/// The taps of an output position that lie inside the padded input: the divisor with count_include_pad.
 /// Windows that ceil_mode lets reach beyond the padding count only what is there.
-std::vector<int64_t> padded_counts(const Window& w) {
-  std::vector<int64_t> counts(static_cast<size_t>(element_count(w.output)), 1);
+int64_t padded_count(const Window& w, int64_t position) {
+  int64_t count = 1;
   const Dims strides = contiguous_strides(w.output);
-  for (size_t i = 0; i < counts.size(); ++i)
-    for (size_t d = 0; d < w.rank(); ++d) {
-      const int64_t first =
-          static_cast<int64_t>(i) / strides[d] % w.output[d] * w.strides[d] - w.pads_begin[d];
-      int64_t inside = 0;
-      for (int64_t k = 0; k < w.kernel[d]; ++k)
-        inside += first + k * w.dilations[d] < w.input[d] + w.pads_end[d];
-      counts[i] *= inside;
-    }
-  return counts;
+  for (size_t d = 0; d < w.rank(); ++d) {
+    const int64_t first = position / strides[d] % w.output[d] * w.strides[d] - w.pads_begin[d];
+    int64_t inside = 0;
+    for (int64_t k = 0; k < w.kernel[d]; ++k)
+      inside += first + k * w.dilations[d] < w.input[d] + w.pads_end[d];
+    count *= inside;
+  }
+  return count;
 }
 
 void evaluate(EvalContext& c) {
@@ -34,13 +32,13 @@ void evaluate(EvalContext& c) {
   const int64_t pixels = element_count(w.output), plane = element_count(w.input), taps = w.taps();
   std::vector<int64_t> offsets(static_cast<size_t>(taps * pixels));
   window_offsets(w, 0, pixels, offsets.data());
-  std::vector<int64_t> counts = padded_counts(w);
-  if (!a.count_include_pad)
-    for (int64_t p = 0; p < pixels; ++p) {
-      counts[static_cast<size_t>(p)] = 0;
-      for (int64_t k = 0; k < taps; ++k)
-        counts[static_cast<size_t>(p)] += offsets[static_cast<size_t>(k * pixels + p)] >= 0;
-    }
+  std::vector<int64_t> counts(static_cast<size_t>(pixels));
+  for (int64_t p = 0; p < pixels; ++p) {
+    int64_t& count = counts[static_cast<size_t>(p)];
+    if (a.count_include_pad) count = padded_count(w, p);
+    for (int64_t k = 0; k < taps && !a.count_include_pad; ++k)
+      count += offsets[static_cast<size_t>(k * pixels + p)] >= 0;
+  }
   const std::vector<double> values = x.to_doubles();
   std::vector<double> result(static_cast<size_t>(element_count(dims)));
   for (int64_t nc = 0; nc < dims[0] * dims[1]; ++nc) {
@@ -52,6 +50,22 @@ void evaluate(EvalContext& c) {
     for (int64_t p = 0; p < pixels; ++p) to[p] /= static_cast<double>(counts[static_cast<size_t>(p)]);
   }
   store_doubles(result, c.output(0, x.dtype(), dims));
+}
+
+void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<double> result) {
+  const auto a = c.attributes_as<AveragePoolAttributes>();
+  const Tensor& x = c.input(0);
+  const Window w = pool_window(a, x.dims());
+  const int64_t pixels = element_count(w.output), plane = element_count(w.input);
+  std::vector<int64_t> offsets(static_cast<size_t>(w.taps()));
+  for (size_t i = 0; i < at.size(); ++i) {
+    window_offsets(w, at[i] % pixels, 1, offsets.data());
+    double sum = 0;
+    int64_t count = 0;
+    for (int64_t o : offsets)
+      if (o >= 0) sum += load_double(x, at[i] / pixels * plane + o), ++count;
+    result[i] = sum / static_cast<double>(a.count_include_pad ? padded_count(w, at[i] % pixels) : count);
+  }
 }
 
 std::vector<Sample> samples() {
@@ -112,6 +126,7 @@ void register_op_average_pool(OpRegistry& registry) {
   d.attributes = attribute_specs<AveragePoolAttributes>();
   d.infer = infer;
   d.evaluate = evaluate;
+  d.evaluate_elements = evaluate_elements;
   d.flops = pool_flops;
   d.samples = samples;
   registry.add(std::move(d));

@@ -7,6 +7,7 @@
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/multiply.h"
+#include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -36,29 +37,32 @@ std::vector<double> convolve(const Window& window, int64_t group, std::span<cons
   const int64_t pixels = element_count(window.output), plane = element_count(window.input),
                 depth = channels * taps;
   std::vector<double> y(static_cast<size_t>(batch * w_dims[0] * pixels));
-  std::vector<double> panel(static_cast<size_t>(depth * kPanelWidth)),
-      out(static_cast<size_t>(maps * kPanelWidth));
-  std::vector<int64_t> offsets(static_cast<size_t>(taps * kPanelWidth));
-  for (int64_t first = 0; first < pixels; first += kPanelWidth) {
-    const int64_t width = std::min(kPanelWidth, pixels - first);
-    window_offsets(window, first, width, offsets.data());
-    for (int64_t ng = 0; ng < batch * group; ++ng) {
-      const double* source = x.data() + ng * channels * plane;
-      for (int64_t c = 0; c < channels; ++c, source += plane)
-        for (int64_t t = 0; t < taps; ++t) {
-          double* to = panel.data() + (c * taps + t) * kPanelWidth;
-          const int64_t* from = offsets.data() + t * width;
-          for (int64_t j = 0; j < width; ++j) to[j] = from[j] < 0 ? 0.0 : source[from[j]];
+  const auto columns = [&](int64_t begin, int64_t end) {
+    std::vector<double> panel(static_cast<size_t>(depth * kPanelWidth)),
+        out(static_cast<size_t>(maps * kPanelWidth));
+    std::vector<int64_t> offsets(static_cast<size_t>(taps * kPanelWidth));
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kPanelWidth, width = std::min(kPanelWidth, pixels - first);
+      window_offsets(window, first, width, offsets.data());
+      for (int64_t ng = 0; ng < batch * group; ++ng) {
+        const double* source = x.data() + ng * channels * plane;
+        for (int64_t c = 0; c < channels; ++c, source += plane)
+          for (int64_t t = 0; t < taps; ++t) {
+            double* to = panel.data() + (c * taps + t) * kPanelWidth;
+            const int64_t* from = offsets.data() + t * width;
+            for (int64_t j = 0; j < width; ++j) to[j] = from[j] < 0 ? 0.0 : source[from[j]];
+          }
+        const int64_t g = ng % group;
+        multiply_panel(w.data() + g * maps * depth, maps, depth, panel.data(), width, out.data());
+        for (int64_t m = 0; m < maps; ++m) {
+          double* to = y.data() + (ng * maps + m) * pixels + first;
+          const double b = bias ? bias[g * maps + m] : 0;
+          for (int64_t j = 0; j < width; ++j) to[j] = out[static_cast<size_t>(m * kPanelWidth + j)] + b;
         }
-      const int64_t g = ng % group;
-      multiply_panel(w.data() + g * maps * depth, maps, depth, panel.data(), width, out.data());
-      for (int64_t m = 0; m < maps; ++m) {
-        double* to = y.data() + (ng * maps + m) * pixels + first;
-        const double b = bias ? bias[g * maps + m] : 0;
-        for (int64_t j = 0; j < width; ++j) to[j] = out[static_cast<size_t>(m * kPanelWidth + j)] + b;
       }
     }
-  }
+  };
+  in_parts((pixels + kPanelWidth - 1) / kPanelWidth, 1, columns);
   return y;
 }
 

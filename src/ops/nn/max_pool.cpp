@@ -76,6 +76,29 @@ void evaluate(EvalContext& c) {
   });
 }
 
+void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<double> result) {
+  const Tensor& x = c.input(0);
+  const Window w = pool_window(c.attributes_as<MaxPoolAttributes>(), x.dims());
+  const int64_t pixels = element_count(w.output), plane = element_count(w.input);
+  std::vector<int64_t> offsets(static_cast<size_t>(w.taps()));
+  visit_numeric(x.dtype(), [&](auto t) {
+    using T = decltype(t);
+    if constexpr (requires { t.value; }) {
+      c.fail("expected a float or 8-bit integer tensor, found " + std::string(dtype_name(x.dtype())));
+    } else {
+      for (size_t i = 0; i < at.size(); ++i) {
+        window_offsets(w, at[i] % pixels, 1, offsets.data());
+        const T* from = x.as<T>() + at[i] / pixels * plane;
+        T best = lowest<T>();
+        bool is_empty = true;
+        for (int64_t o : offsets)
+          if (o >= 0 && (is_empty || beats(from[o], best))) best = from[o], is_empty = false;
+        result[i] = static_cast<double>(best);
+      }
+    }
+  });
+}
+
 std::vector<Sample> samples() {
   const auto f = sample_floats;
   const DType f32 = DType::kFloat32;
@@ -133,6 +156,7 @@ void register_op_max_pool(OpRegistry& registry) {
   d.attributes = attribute_specs<MaxPoolAttributes>();
   d.infer = infer;
   d.evaluate = evaluate;
+  d.evaluate_elements = evaluate_elements;
   d.flops = pool_flops;
   d.samples = samples;
   registry.add(std::move(d));

@@ -322,45 +322,90 @@ void gather(const Tensor& x, const std::vector<ResizeTaps>& taps, Tensor& y) {
   });
 }
 
-void evaluate(EvalContext& c) {
-  const auto a = c.attributes_as<ResizeAttributes>();
-  const Tensor& x = c.input(0);
+struct ResizePlan {
+  ResizeAttributes attributes;
+  std::vector<ResizeTaps> taps;  // by axis
+  Dims dims;                     // of the result
+  bool extrapolates = false;
+};
+
+ResizePlan plan_of(EvalContext& c) {
+  ResizePlan plan{c.attributes_as<ResizeAttributes>(), {}, {}, false};
   const auto doubles = [&](size_t i) {
     return c.has_input(i) ? c.input(i).to_doubles() : std::vector<double>();
   };
   const std::vector<double> scales = doubles(2);
   const std::vector<ResizeAxis> axes =
-      resize_axes(a, x.dims(), std::vector<float>(scales.begin(), scales.end()),
+      resize_axes(plan.attributes, c.input(0).dims(), std::vector<float>(scales.begin(), scales.end()),
                   c.has_input(3) ? c.input(3).to_int64s() : std::vector<int64_t>(), doubles(1));
-  std::vector<ResizeTaps> taps;
-  Dims out_dims;
-  bool extrapolates = false;
   for (const ResizeAxis& axis : axes) {
     c.check(axis.input > 0 || axis.output == 0,
             "cannot resize an empty axis to " + std::to_string(axis.output));
-    taps.push_back(resize_taps(a, axis));
-    out_dims.push_back(axis.output);
-    for (bool outside : taps.back().outside) extrapolates = extrapolates || outside;
+    plan.taps.push_back(resize_taps(plan.attributes, axis));
+    plan.dims.push_back(axis.output);
+    for (bool outside : plan.taps.back().outside) plan.extrapolates = plan.extrapolates || outside;
   }
-  Tensor& y = c.output(0, x.dtype(), out_dims);
+  return plan;
+}
+
+/// Integers truncate, but not because of a last-bit error.
+double truncated(double v) { return std::trunc(v + std::copysign(1e-6, v)); }
+
+void evaluate(EvalContext& c) {
+  const ResizePlan plan = plan_of(c);
+  const std::vector<ResizeTaps>& taps = plan.taps;
+  const Tensor& x = c.input(0);
+  Tensor& y = c.output(0, x.dtype(), plan.dims);
   if (y.size() == 0) return;
-  if (a.mode == "nearest" && !extrapolates) return gather(x, taps, y);
+  if (plan.attributes.mode == "nearest" && !plan.extrapolates) return gather(x, taps, y);
   std::vector<double> values = x.to_doubles();
   Dims dims = x.dims();
   for (size_t d = dims.size(); d-- > 0;)
     if (!taps[d].is_identity) values = resize_one(values, dims, d, taps[d]);
-  if (extrapolates) {
+  if (plan.extrapolates) {
     Odometer at(dims, {});
     for (double& v : values) {
       for (size_t d = 0; d < dims.size(); ++d)
         if (taps[d].outside[static_cast<size_t>(at.position()[d])])
-          v = static_cast<double>(a.extrapolation_value);
+          v = static_cast<double>(plan.attributes.extrapolation_value);
       at.next();
     }
   }
-  if (!is_float(x.dtype()))  // integers truncate, but not because of a last-bit error
-    for (double& v : values) v = std::trunc(v + std::copysign(1e-6, v));
+  if (!is_float(x.dtype()))
+    for (double& v : values) v = truncated(v);
   store_doubles(values, y);
+}
+
+/// The weighted sum over the taps of axis `d` and those behind it, for one output index an axis.
+double sum_taps(const Tensor& x, const std::vector<ResizeTaps>& taps, const Dims& strides, const Dims& index,
+                size_t d, int64_t from) {
+  if (d == taps.size()) return load_double(x, from);
+  const ResizeTaps& r = taps[d];
+  if (r.is_identity) return sum_taps(x, taps, strides, index, d + 1, from + index[d] * strides[d]);
+  double sum = 0;
+  for (int64_t t = 0; t < r.taps; ++t) {
+    const auto i = static_cast<size_t>(index[d] * r.taps + t);
+    if (r.weight[i] != 0)
+      sum += r.weight[i] * sum_taps(x, taps, strides, index, d + 1, from + r.index[i] * strides[d]);
+  }
+  return sum;
+}
+
+void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<double> result) {
+  const ResizePlan plan = plan_of(c);
+  const Tensor& x = c.input(0);
+  const Dims strides = contiguous_strides(x.dims()), out_strides = contiguous_strides(plan.dims);
+  Dims index(plan.dims.size());
+  for (size_t i = 0; i < at.size(); ++i) {
+    bool outside = false;
+    for (size_t d = 0; d < index.size(); ++d) {
+      index[d] = at[i] / out_strides[d] % plan.dims[d];
+      outside = outside || plan.taps[d].outside[static_cast<size_t>(index[d])];
+    }
+    result[i] = outside ? static_cast<double>(plan.attributes.extrapolation_value)
+                        : sum_taps(x, plan.taps, strides, index, 0, 0);
+    if (!is_float(x.dtype())) result[i] = truncated(result[i]);
+  }
 }
 
 Sample sample(const char* label, Tensor x, Datum scales, Datum sizes,
@@ -434,6 +479,7 @@ void register_op_resize(OpRegistry& registry) {
   d.canonicalize = canonicalize;
   d.infer = infer;
   d.evaluate = evaluate;
+  d.evaluate_elements = evaluate_elements;
   d.samples = samples;
   registry.add(std::move(d));
 }

@@ -9,6 +9,7 @@
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
+#include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -37,35 +38,37 @@ void infer(InferContext& c) {
   c.set_output(0, y);
 }
 
-double largest(const double* x, int64_t count, int64_t stride) {
+double largest(std::span<const double> line) {
   double best = -std::numeric_limits<double>::infinity();
-  for (int64_t i = 0; i < count; ++i)
-    if (x[i * stride] > best || std::isnan(x[i * stride])) best = x[i * stride];
+  for (double v : line)
+    if (v > best || std::isnan(v)) best = v;
   return best;
 }
 
-void softmax_line(double* x, int64_t count, int64_t stride) {
-  const double top = largest(x, count, stride);
+void softmax_line(std::span<double> line) {
+  const double top = largest(line);
   double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += x[i * stride] = std::exp(x[i * stride] - top);
-  for (int64_t i = 0; i < count; ++i) x[i * stride] /= sum;
+  for (double& v : line) sum += v = std::exp(v - top);
+  for (double& v : line) v /= sum;
 }
 
-void log_softmax_line(double* x, int64_t count, int64_t stride) {
-  const double top = largest(x, count, stride);
+void log_softmax_line(std::span<double> line) {
+  const double top = largest(line);
   double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += std::exp(x[i * stride] - top);
-  for (int64_t i = 0; i < count; ++i) x[i * stride] = x[i * stride] - top - std::log(sum);
+  for (double v : line) sum += std::exp(v - top);
+  for (double& v : line) v = v - top - std::log(sum);
 }
 
-void hardmax_line(double* x, int64_t count, int64_t stride) {
-  int64_t best = 0;
-  for (int64_t i = 1; i < count; ++i)
-    if (x[i * stride] > x[best * stride]) best = i;
-  for (int64_t i = 0; i < count; ++i) x[i * stride] = i == best ? 1 : 0;
+void hardmax_line(std::span<double> line) {
+  size_t best = 0;
+  for (size_t i = 1; i < line.size(); ++i)
+    if (line[i] > line[best]) best = i;
+  for (size_t i = 0; i < line.size(); ++i) line[i] = i == best ? 1 : 0;
 }
 
-template <void (*kLine)(double*, int64_t, int64_t)>
+constexpr int64_t kWorthIt = 1 << 13;  // elements; with fewer a part of its own does not pay
+
+template <void (*kLine)(std::span<double>)>
 void evaluate(EvalContext& c) {
   const auto a = c.attributes_as<SoftmaxAttributes>();
   const Tensor& x = c.input(0);
@@ -78,10 +81,23 @@ void evaluate(EvalContext& c) {
     count = a.flatten ? dims_product(dims, axis, dims.size()) : dims[axis];
     stride = a.flatten ? 1 : dims_product(dims, axis + 1, dims.size());
   }
-  std::vector<double> values = x.to_doubles();
-  for (int64_t i = 0; !values.empty() && i < x.size() / (count * stride); ++i)
-    for (int64_t j = 0; j < stride; ++j) kLine(values.data() + i * count * stride + j, count, stride);
-  store_doubles(values, c.output(0, x.dtype(), dims));
+  Tensor& y = c.output(0, x.dtype(), dims);
+  if (x.size() == 0) return;
+  visit_float(x.dtype(), [&](auto t) {
+    using T = decltype(t);
+    in_parts(x.size() / count, std::max<int64_t>(1, kWorthIt / count), [&](int64_t begin, int64_t end) {
+      std::vector<double> line(static_cast<size_t>(count));
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i / stride * count * stride + i % stride;
+        const T* from = x.as<T>() + first;
+        T* to = y.as<T>() + first;
+        for (int64_t k = 0; k < count; ++k)
+          line[static_cast<size_t>(k)] = static_cast<double>(from[k * stride]);
+        kLine(line);
+        for (int64_t k = 0; k < count; ++k) to[k * stride] = static_cast<T>(line[static_cast<size_t>(k)]);
+      }
+    });
+  });
 }
 
 std::vector<Sample> samples() {

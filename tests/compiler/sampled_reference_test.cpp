@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuning/sampled_reference.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/evaluate.h"
+#include "tests/ops/one_node.h"
+
+namespace wootz {
+namespace {
+
+Tensor waves(Dims dims, double step) {
+  Tensor t = Tensor::zeros(DType::kFloat32, std::move(dims));
+  for (int64_t i = 0; i < t.size(); ++i)
+    t.as<float>()[i] = static_cast<float>(std::sin(step * static_cast<double>(i)));
+  return t;
+}
+
+Attributes one_int(const char* name, int64_t value) {
+  Attributes a;
+  a.set(name, value);
+  return a;
+}
+
+/// Three elements by their slices against the whole result.
+void expect_slices(const char* op, std::vector<Datum> inputs, Attributes attributes = {}) {
+  SCOPED_TRACE(op);
+  const OpDef* def = OpRegistry::global().find("", op);
+  ASSERT_TRUE(def);
+  OneNode one(*def, {op, std::move(inputs), std::move(attributes)}, false);
+  infer_graph(one.graph);
+  const std::vector<Datum> whole = evaluate_graph(one.graph, one.inputs);
+  const Bindings bindings(one.graph.symbols());
+  SampledReference sampled(one.graph, one.inputs, bindings);
+  const Tensor& expected = whole[0].tensor;
+  const std::vector<int64_t> at = {0, expected.size() / 3, expected.size() - 1};
+  const std::vector<double> found = sampled.elements(one.graph.outputs()[0], at).to_doubles(),
+                            all = expected.to_doubles();
+  for (size_t i = 0; i < at.size(); ++i)
+    EXPECT_EQ(found[i], all[static_cast<size_t>(at[i])]) << "element " << at[i];
+}
+
+TEST(SampledReference, SlicesGiveWhatTheWholeGives) {
+  expect_slices("Softmax", {waves({2, 3, 40}, 0.7)}, one_int("axis", -1));
+  expect_slices("Softmax", {waves({4, 5, 6}, 0.7)}, one_int("axis", 1));
+  expect_slices("LogSoftmax", {waves({7, 8}, 0.3)}, one_int("axis", 0));
+  expect_slices("ArgMax", {waves({6, 5, 7}, 0.9)}, one_int("axis", 1));
+  expect_slices("LayerNormalization", {waves({3, 5, 8}, 0.2), waves({8}, 0.5), waves({8}, 0.1)});
+  expect_slices("InstanceNormalization", {waves({2, 9, 3, 4}, 0.2), waves({9}, 0.5), waves({9}, 0.1)});
+  expect_slices("GlobalAveragePool", {waves({2, 9, 3, 4}, 0.2)});
+  expect_slices("ReduceMean", {waves({4, 6, 5}, 0.4), Tensor::int64s({1})}, one_int("keepdims", 0));
+  expect_slices("ReduceMax", {waves({4, 6, 5}, 0.4), Tensor::int64s({0, 2})}, one_int("keepdims", 1));
+}
+
+TEST(SampledReference, ScalesThatDifferFromSliceToSliceAreRight) {
+  Attributes second = one_int("axis", 1);
+  expect_slices("LayerNormalization", {waves({8, 4, 3}, 0.2), waves({4, 3}, 0.5)}, second);
+  expect_slices("LayerNormalization", {waves({8, 4, 3}, 0.2), waves({8, 1, 1}, 0.5)}, one_int("axis", 2));
+}
+
+}  // namespace
+}  // namespace wootz
