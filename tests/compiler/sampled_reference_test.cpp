@@ -50,8 +50,8 @@ TEST(SampledReference, SlicesGiveWhatTheWholeGives) {
   expect_slices("LayerNormalization", {waves({3, 5, 8}, 0.2), waves({8}, 0.5), waves({8}, 0.1)});
   expect_slices("InstanceNormalization", {waves({2, 9, 3, 4}, 0.2), waves({9}, 0.5), waves({9}, 0.1)});
   expect_slices("GlobalAveragePool", {waves({2, 9, 3, 4}, 0.2)});
-  expect_slices("ReduceMean", {waves({4, 6, 5}, 0.4), Tensor::int64s({1})}, one_int("keepdims", 0));
-  expect_slices("ReduceMax", {waves({4, 6, 5}, 0.4), Tensor::int64s({0, 2})}, one_int("keepdims", 1));
+  expect_slices("ReduceMean", {waves({4, 6, 5}, 0.4), Tensor::int64s(Dims{1})}, one_int("keepdims", 0));
+  expect_slices("ReduceMax", {waves({4, 6, 5}, 0.4), Tensor::int64s(Dims{0, 2})}, one_int("keepdims", 1));
 }
 
 TEST(SampledReference, ScalesThatDifferFromSliceToSliceAreRight) {
