@@ -5,6 +5,8 @@
 #include <unordered_set>
 
 #include "ops/registry.h"
+#include "passes/fuse/host_region.h"
+#include "passes/launches.h"
 
 namespace wootz {
 namespace {
@@ -74,6 +76,11 @@ double predicted_seconds(const Work& work, const TargetTraits& target) {
   double bytes_per_second = target.bytes_per_second > 0 ? target.bytes_per_second : kDefaultBytes;
   if (work.bytes < static_cast<double>(target.cache_bytes) / 2) bytes_per_second *= kCacheSpeedup;
   return target.launch_seconds + std::max(work.flops / flops_per_second, work.bytes / bytes_per_second);
+}
+
+double region_seconds(std::span<Node* const> nodes, const SizeModel& sizes, const TargetTraits& target) {
+  const double seconds = has_dear_launches(target) ? -1 : host_seconds(nodes, sizes, target);
+  return seconds >= 0 ? seconds : predicted_seconds(work_of(nodes, sizes), target);
 }
 
 }  // namespace wootz

@@ -15,5 +15,8 @@ struct Work {
 Work work_of(std::span<Node* const> nodes, const SizeModel& sizes);
 /// The roofline's time with the target's launch cost. Data that fits the last-level cache moves faster.
 double predicted_seconds(const Work& work, const TargetTraits& target);
+/// How long a region of these nodes takes: by its kind's own work on a host, by the roofline on a device and
+/// for operators that the host's model does not know.
+double region_seconds(std::span<Node* const> nodes, const SizeModel& sizes, const TargetTraits& target);
 
 }  // namespace wootz

@@ -29,7 +29,7 @@ bool run(Graph& graph, PassContext& context) {
   name_kinds(groups);
   for (const Group& g : groups.all()) {
     if (g.nodes.empty()) continue;
-    const double seconds = predicted_seconds(work_of(g.nodes, sizes), context.target);
+    const double seconds = region_seconds(g.nodes, sizes, context.target);
     make_region(graph, g, static_cast<float>(seconds * 1e6));
   }
   WOOTZ_ASSERT(graph.sort_topologically());

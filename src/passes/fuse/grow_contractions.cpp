@@ -230,9 +230,8 @@ class Tail {
 
   bool pays() const {
     double apart = 0;
-    for (Node* n : nodes_)
-      apart += predicted_seconds(work_of(std::span<Node* const>(&n, 1), sizes_), context_.target);
-    return predicted_seconds(work_of(nodes_, sizes_), context_.target) <= apart;
+    for (Node* n : nodes_) apart += region_seconds(std::span<Node* const>(&n, 1), sizes_, context_.target);
+    return region_seconds(nodes_, sizes_, context_.target) <= apart;
   }
 
   Node& main_;
