@@ -113,6 +113,16 @@ def timed(read, rounds=3):
     return best
 
 
+def check_writable(path):
+    """Known before the work, not after it."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not cv2.haveImageWriter(path):
+        sys.exit(f"ocr.py: --output: expected a name that ends in .png or .jpg, found '{path}'")
+    is_other = os.path.exists(path) and not os.path.isfile(path)
+    if is_other or not os.access(folder, os.W_OK):
+        sys.exit(f"ocr.py: cannot write '{path}': expected a file in a folder that can be written to")
+
+
 def annotate(picture, found, path):
     for number, (box, _, _) in enumerate(found, 1):
         points = np.round(box).astype(np.int32)
@@ -130,7 +140,11 @@ def main():
     parser.add_argument("--cache", default="engines", help="folder for the compiled engines")
     arguments = parser.parse_args()
 
-    picture = cv2.imread(arguments.image, cv2.IMREAD_COLOR)
+    check_writable(arguments.output)
+    try:
+        picture = cv2.imread(arguments.image, cv2.IMREAD_COLOR)
+    except cv2.error as error:  # more pixels than OpenCV reads
+        sys.exit(f"ocr.py: '{arguments.image}': {error.err}; make the picture smaller")
     if picture is None:
         sys.exit(f"ocr.py: expected a picture (PNG, JPEG, ...), found '{arguments.image}', which does not decode as one")
     folder = model_folder()
