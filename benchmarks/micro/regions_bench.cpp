@@ -92,7 +92,7 @@ double launch_us(const Problem& problem, ProblemBuffers& buffers, Candidate& c, 
       c.peer->run();
     }
     const double spent = now_us(problem.threads) - start;
-    std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
     return spent / launches;
   }
   const LaunchArgs args = buffers.args(*c.kernel, stream);

@@ -7,8 +7,8 @@ namespace {
 struct Size {
   int64_t m, n, k;
 };
-const Size kSizes[] = {{1, 1, 1},     {1, 100, 33},  {2, 65, 7},    {7, 16, 64},  {13, 48, 20},
-                       {50, 130, 17}, {128, 64, 96}, {33, 5, 2100}, {4, 300, 129}};
+const Size kSizes[] = {{1, 1, 1},     {1, 100, 33},  {2, 65, 7},    {7, 16, 64},   {13, 48, 20},
+                       {50, 130, 17}, {128, 64, 96}, {33, 5, 2100}, {4, 300, 129}, {40, 1100, 1030}};
 
 TEST(MatMulTactics, ConstantB) {
   for (const Size& s : kSizes) {
@@ -23,12 +23,14 @@ TEST(MatMulTactics, ConstantB) {
 }
 
 TEST(MatMulTactics, BatchOfRowsTimesOneMatrix) {
-  RegionCase region;
-  Value* y = region.add("MatMul", {region.input({2, 3, 11, 40}), region.constant({40, 70})});
-  y = region.add("Add", {region.constant({70}), y});
-  y = region.add("Add", {y, region.input({2, 3, 11, 70})});
-  region.finish(region.add("Sigmoid", {y}));
-  EXPECT_TRUE(region.check(3e-6).contains("cpu.matmul.packed"));
+  for (int64_t n : {70, 1300}) {  // the tail runs on all columns, on groups of them
+    RegionCase region;
+    Value* y = region.add("MatMul", {region.input({2, 3, 11, 40}), region.constant({40, n})});
+    y = region.add("Add", {region.constant({n}), y});
+    y = region.add("Add", {y, region.input({2, 3, 11, n})});
+    region.finish(region.add("Sigmoid", {y}));
+    EXPECT_TRUE(region.check(3e-6).contains("cpu.matmul.packed"));
+  }
 }
 
 TEST(MatMulTactics, BothOperandsVary) {

@@ -12,7 +12,8 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kPadded = 1;  // config "copy"
+constexpr int64_t kPadded = 1;         // config "copy"
+constexpr int64_t kPanelColumns = 64;  // of the widest panel
 
 /// What both methods share.
 class ConvGemmKernel : public Kernel {
@@ -43,8 +44,9 @@ class ConvGemmKernel : public Kernel {
 class PointerKernel final : public ConvGemmKernel {
  public:
   template <class... Args>
-  explicit PointerKernel(Args&&... args)
+  explicit PointerKernel(int64_t split, Args&&... args)
       : ConvGemmKernel(std::forward<Args>(args)...),
+        split_(split),
         block_(std::min<int64_t>(conv_.geometry.pixels(),
                                  block_rows(kernels_, conv_.geometry.channels, conv_.geometry.outputs))),
         zeros_(Tensor::zeros(DType::kFloat32, {conv_.geometry.channels})) {}
@@ -60,7 +62,9 @@ class PointerKernel final : public ConvGemmKernel {
     const ConvGeometry& g = conv_.geometry;
     pool_of(args)(parts_, [&](int part, int parts) {
       const int64_t panels = g.groups == 1 ? panels_.panels() : 1;
-      const PartRange r = part_range(kernels_, g.pixels(), panels, panels_.k, part, parts);
+      PartRange r = part_range(kernels_, g.pixels(), panels, panels_.k, part, parts);
+      if (split_ == 1) r = {g.pixels() * part / parts, g.pixels() * (part + 1) / parts, 0, panels};
+      if (split_ == 2) r = {0, g.pixels(), panels * part / parts, panels * (part + 1) / parts};
       auto** table = static_cast<const float**>(args.workspace) + part * table_size();
       const int64_t blocks = (r.r1 - r.r0 + block_ - 1) / block_;
       for (int64_t b = 0; b < blocks; ++b) {
@@ -80,6 +84,7 @@ class PointerKernel final : public ConvGemmKernel {
     LeftRows left;
     left.rows = table;
     left.rows_pitch = block_;
+    left.zeros = zeros_.as<float>();
     left.segments = g.taps();
     left.segment_length = g.group_channels();
     float* c = y + row * conv_.y_pitch;
@@ -137,6 +142,7 @@ class PointerKernel final : public ConvGemmKernel {
     std::fill(out + (z - ox0), out + (ox1 - ox0), zeros);
   }
 
+  int64_t split_;  // 0: by the sizes, 1: pixels, 2: output channels
   int64_t block_;  // pixels
   Tensor zeros_;
 };
@@ -261,10 +267,14 @@ class ConvImplicitGemmTactic final : public Tactic {
     if (serves_copy(conv) && conv.geometry.channels <= 64)
       list.push_back({{{"isa", isa}, {"copy", kPadded}}});
     if (list.empty() && !serves_pointers(conv)) list.push_back({{{"isa", isa}, {"copy", kPadded}}});
-    if (serves_pointers(conv)) {
-      const TacticConfig pointers{{{"isa", isa}, {"copy", 0}}};
-      list.insert(copy_first ? list.end() : list.begin(), pointers);
-    }
+    if (!serves_pointers(conv)) return list;
+    std::vector<TacticConfig> pointers{{{{"isa", isa}, {"copy", 0}}}};
+    // Output channels go to the parts one panel at a time, so few of them cannot be split.
+    if (problem.threads > 1 && conv.geometry.groups == 1 && conv.geometry.channels >= 16)
+      for (int64_t split : {1, 2})
+        if (split == 1 || conv.geometry.outputs > kPanelColumns)
+          pointers.push_back({{{"isa", isa}, {"copy", 0}, {"split", split}}});
+    list.insert(copy_first ? list.end() : list.begin(), pointers.begin(), pointers.end());
     return list;
   }
 
@@ -284,7 +294,8 @@ class ConvImplicitGemmTactic final : public Tactic {
     const Dims w = problem.inputs[static_cast<size_t>(conv.w_input)].dims;
     if (config.get("copy") == kPadded)
       return std::make_unique<PaddedKernel>(std::move(conv), kernels, w, packed[0], problem.threads);
-    return std::make_unique<PointerKernel>(std::move(conv), kernels, w, packed[0], problem.threads);
+    return std::make_unique<PointerKernel>(config.get("split"), std::move(conv), kernels, w, packed[0],
+                                           problem.threads);
   }
 
  private:

@@ -33,10 +33,15 @@ WOOTZ_INLINE void finish_outputs(const DepthwiseRow& r, Channels<kWhole> ch, int
   }
 }
 
+/// What of a block's window lies inside of the image: kernel rows [ky0, ky1), inputs [j0, j1) of each.
+struct InsideWindow {
+  int ky0, ky1, j0, j1;
+};
+
 /// WB neighbouring outputs of a K x K kernel. Every input vector is loaded once per kernel row.
 template <int K, int S, int WB, bool kWhole>
 WOOTZ_INLINE void square_channels(const DepthwiseRow& r, const float* const (&px)[K][(WB - 1) * S + K],
-                                  int64_t ox, int64_t c, Channels<kWhole> ch) {
+                                  const InsideWindow& in_image, int64_t ox, int64_t c, Channels<kWhole> ch) {
   constexpr int kInputs = (WB - 1) * S + K;
   Vec acc[WB];
   const Vec bias = r.bias ? ch.in(r.bias + c) : set1(0);
@@ -44,13 +49,14 @@ WOOTZ_INLINE void square_channels(const DepthwiseRow& r, const float* const (&px
   for (int i = 0; i < WB; ++i) acc[i] = bias;
 #pragma GCC unroll 8
   for (int i = 0; i < WB; ++i) __builtin_prefetch(r.out + (ox + i + WB) * r.pitch + c, 1);
-#pragma GCC unroll 5
-  for (int ky = 0; ky < K; ++ky) {
+  for (int ky = in_image.ky0; ky < in_image.ky1; ++ky) {
     Vec w[K];
-#pragma GCC unroll 5
+#pragma GCC unroll 7
     for (int kx = 0; kx < K; ++kx) w[kx] = load(r.weights + (ky * K + kx) * r.ld_weights + c);
 #pragma GCC unroll 32
     for (int j = 0; j < kInputs; ++j) {
+      // An input serves up to K sums: from some K on, skipping it pays for the question.
+      if (K >= 5 && (j < in_image.j0 || j >= in_image.j1)) continue;
       const Vec in = ch.in(px[ky][j] + c);
 #pragma GCC unroll 8
       for (int i = 0; i < WB; ++i) {
@@ -69,20 +75,25 @@ void square_block(const DepthwiseRow& row, int64_t ox) {
   const float* px[K][kInputs];
   const int64_t x0 = ox * S - r.pad_left;
   const bool inside = x0 >= 0 && x0 + kInputs <= r.in_w;
-  for (int ky = 0; ky < K; ++ky) {
-    const int64_t y = r.oy * S - r.pad_top + ky;
-    const bool row_inside = y >= 0 && y < r.in_h;
-    const float* at = r.image + (row_inside ? y * r.x_h : 0) + x0 * r.x_w;
+  const int64_t y0 = r.oy * S - r.pad_top;
+  const auto clamped = [](int64_t v, int64_t most) {
+    return static_cast<int>(std::clamp<int64_t>(v, 0, most));
+  };
+  const InsideWindow window{clamped(-y0, K), clamped(r.in_h - y0, K), clamped(-x0, kInputs),
+                            clamped(r.in_w - x0, kInputs)};
+  for (int ky = window.ky0; ky < window.ky1; ++ky) {
+    const float* at = r.image + (y0 + ky) * r.x_h + x0 * r.x_w;
     // Borders are looked for only at borders: with few channels the set-up counts.
-    if (row_inside && inside)
+    if (inside)
       for (int j = 0; j < kInputs; ++j, at += r.x_w) px[ky][j] = at;
     else
       for (int j = 0; j < kInputs; ++j, at += r.x_w)
-        px[ky][j] = row_inside && x0 + j >= 0 && x0 + j < r.in_w ? at : r.zeros;
+        px[ky][j] = j >= window.j0 && j < window.j1 ? at : r.zeros;
   }
   int64_t c = 0;
-  for (; c + kWidth <= r.channels; c += kWidth) square_channels<K, S, WB>(r, px, ox, c, Channels<true>{});
-  if (c < r.channels) square_channels<K, S, WB>(r, px, ox, c, Channels<false>{r.channels - c});
+  for (; c + kWidth <= r.channels; c += kWidth)
+    square_channels<K, S, WB>(r, px, window, ox, c, Channels<true>{});
+  if (c < r.channels) square_channels<K, S, WB>(r, px, window, ox, c, Channels<false>{r.channels - c});
 }
 
 /// Outputs [ox, end) of a row, all channels.
@@ -199,6 +210,7 @@ inline void depthwise_row(const DepthwiseRow& r) {
     if (r.kernel_w == 3 && r.stride_w == 2) return square_row<3, 2>(r);
     if (r.kernel_w == 5 && r.stride_w == 1) return square_row<5, 1>(r);
     if (r.kernel_w == 5 && r.stride_w == 2) return square_row<5, 2>(r);
+    if (r.kernel_w == 7 && r.stride_w == 1) return square_row<7, 1>(r);
   }
   int64_t ox = 0;
   for (; ox + 8 <= r.out_w; ox += 8) any_block<8>(r, ox);

@@ -7,12 +7,14 @@ namespace wootz {
 namespace {
 
 constexpr int64_t kBlockFloats = (384 << 10) / 4;
-constexpr int64_t kChunk = 1024;  // of k: a chunk of a 64-column panel takes a quarter of a 1 MiB L2
+constexpr int64_t kChunk = 1024;        // of k: a chunk of a 64-column panel takes a quarter of a 1 MiB L2
+constexpr int64_t kGroupColumns = 512;  // whose results stay in the cache for the tail
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// One panel over all of k, in chunks. Later chunks continue the sums in C; only the last one clamps.
-void multiply_panel(const PanelKernels& kernels, PanelArgs args, const Epilogue& epilogue) {
+/// One panel over all of k, in chunks. Later chunks continue the sums in C; only the last one clamps. `more`:
+/// another panel follows.
+void multiply_panel(const PanelKernels& kernels, PanelArgs args, const Epilogue& epilogue, bool more) {
   const bool one_segment = args.segments == 1;
   if (args.m == 1 && one_segment && !args.rows && !args.addend) {
     args.low = epilogue.low;
@@ -49,6 +51,7 @@ void multiply_panel(const PanelKernels& kernels, PanelArgs args, const Epilogue&
       args.ld_addend = args.ldc;
     }
     const bool last = i + 1 == chunks;
+    args.fetches_next = more || !last;
     args.low = last ? epilogue.low : -kInfinity;
     args.high = last ? epilogue.high : kInfinity;
     kernels.product(args);
@@ -71,6 +74,7 @@ void multiply_block(const PanelKernels& kernels, const PackedPanels& b, const Le
   args.rows = left.rows;
   args.rows_pitch = left.rows_pitch;
   args.rows_offset = left.rows_offset;
+  args.zeros = left.zeros;
   args.segments = left.segments;
   args.segment_length = left.segment_length;
   args.ldc = to.ldc;
@@ -84,7 +88,7 @@ void multiply_block(const PanelKernels& kernels, const PackedPanels& b, const Le
     args.c = to.c + p * b.panel;
     args.bias = epilogue.bias ? epilogue.bias + column : nullptr;
     args.addend = epilogue.addend ? epilogue.addend + to.row * epilogue.ld_addend + column : nullptr;
-    multiply_panel(kernels, args, epilogue);
+    multiply_panel(kernels, args, epilogue, p + 1 < b.panels());
   }
   if (epilogue.has_tail && p1 > p0)
     epilogue.apply(to.c + p0 * b.panel, to.row, to.column + p0 * b.panel, rows,
@@ -93,14 +97,18 @@ void multiply_block(const PanelKernels& kernels, const PackedPanels& b, const Le
 
 void multiply_rows(const PanelKernels& kernels, const PackedPanels& b, const LeftRows& left, int64_t rows,
                    int64_t p0, int64_t p1, const Destination& to, const Epilogue& epilogue) noexcept {
-  const int64_t most = block_rows(kernels, b.k, (p1 - p0) * b.panel);
+  // Every block of rows reads all of B again, so the results of all columns at once must not make it small.
+  const int64_t most = block_rows(kernels, b.k, std::min((p1 - p0) * b.panel, kGroupColumns));
   const int64_t blocks = (rows + most - 1) / most;
+  const int64_t groups = std::max<int64_t>(1, ((p1 - p0) * b.panel + kGroupColumns - 1) / kGroupColumns);
   for (int64_t i = 0; i < blocks; ++i) {
     const int64_t r0 = rows * i / blocks, r1 = rows * (i + 1) / blocks;
     LeftRows block = left;
     block.a += r0 * left.lda;
-    multiply_block(kernels, b, block, r1 - r0, p0, p1, {to.c + r0 * to.ldc, to.ldc, to.row + r0, to.column},
-                   epilogue);
+    const Destination here{to.c + r0 * to.ldc, to.ldc, to.row + r0, to.column};
+    for (int64_t g = 0; g < groups; ++g)
+      multiply_block(kernels, b, block, r1 - r0, p0 + (p1 - p0) * g / groups,
+                     p0 + (p1 - p0) * (g + 1) / groups, here, epilogue);
   }
 }
 

@@ -14,6 +14,7 @@ struct LeftRows {
   const float* const* rows = nullptr;  // segment s of row i: rows[s * rows_pitch + i]
   int64_t rows_pitch = 0;
   int64_t rows_offset = 0;
+  const float* zeros = nullptr;  // as in PanelArgs
   int64_t segments = 1;
   int64_t segment_length = 0;  // segments * segment_length is k
 };
@@ -33,7 +34,7 @@ int64_t block_rows(const PanelKernels& kernels, int64_t k, int64_t columns);
 void multiply_block(const PanelKernels& kernels, const PackedPanels& b, const LeftRows& left, int64_t rows,
                     int64_t p0, int64_t p1, const Destination& to, const Epilogue& epilogue) noexcept;
 
-/// The same in blocks of rows, for a left matrix without `rows` pointers.
+/// The same in blocks of rows and groups of panels, for a left matrix without `rows` pointers.
 void multiply_rows(const PanelKernels& kernels, const PackedPanels& b, const LeftRows& left, int64_t rows,
                    int64_t p0, int64_t p1, const Destination& to, const Epilogue& epilogue) noexcept;
 

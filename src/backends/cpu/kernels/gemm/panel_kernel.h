@@ -19,12 +19,17 @@ struct PanelArgs {
   const float* const* rows = nullptr;
   int64_t rows_pitch = 0;
   int64_t rows_offset = 0;
+  /// A row pointer that stands for a row of zeros (a tap outside of the image), or null: where all rows of a
+  /// tile have it, the segment is left out.
+  const float* zeros = nullptr;
   int64_t segments = 1;
   int64_t segment_length = 0;
 
   /// k rows of ldb floats; whole vectors are read, so ldb covers n rounded up to the vector width.
   const float* b = nullptr;
   int64_t ldb = 0;
+  /// What lies behind these k rows of B is wanted next: it is fetched into the cache while this product runs.
+  bool fetches_next = false;
 
   float* c = nullptr;
   int64_t ldc = 0;

@@ -16,8 +16,19 @@ constexpr int tile_rows(int vectors) {
   return vectors == 2 ? (kWidth == 8 ? 6 : 4) : 8;
 }
 
-template <int MR, int NV, bool kIndirect>
-void panel_tile(const PanelArgs& g, int64_t row) {
+/// Whether every row of the tile is zero in the segment.
+template <int MR>
+WOOTZ_INLINE bool is_outside(const PanelArgs& g, int64_t segment, int64_t row) {
+  const float* const* rows = g.rows + segment * g.rows_pitch + row;
+  bool outside = true;
+#pragma GCC unroll 8
+  for (int i = 0; i < MR; ++i) outside = outside && rows[i] == g.zeros;
+  return outside;
+}
+
+/// With kFetch, a line from `ahead` on is fetched into the second-level cache with every step of k.
+template <int MR, int NV, bool kIndirect, bool kFetch = false>
+void panel_tile(const PanelArgs& g, int64_t row, const float* ahead = nullptr) {
   float* c = g.c + row * g.ldc;
   const int last = g.n - (NV - 1) * kWidth;  // columns of the last vector
 // The lines of C are wanted for writing only at the end: their misses hide behind the k loop.
@@ -45,12 +56,18 @@ void panel_tile(const PanelArgs& g, int64_t row) {
   }
   const float* b = g.b;
   for (int64_t s = 0; s < g.segments; ++s) {
+    if constexpr (kIndirect)
+      if (g.zeros && is_outside<MR>(g, s, row)) {
+        b += g.segment_length * g.ldb;
+        continue;
+      }
     const float* a[MR];
 #pragma GCC unroll 8
     for (int i = 0; i < MR; ++i)
       a[i] = kIndirect ? g.rows[s * g.rows_pitch + row + i] + g.rows_offset
                        : g.a + (row + i) * g.lda + s * g.segment_stride;
     for (int64_t p = 0; p < g.segment_length; ++p, b += g.ldb) {
+      if constexpr (kFetch) _mm_prefetch(reinterpret_cast<const char*>(ahead + p * 16), _MM_HINT_T1);
       Vec bv[NV];
 #pragma GCC unroll 8
       for (int j = 0; j < NV; ++j) bv[j] = load(b + kWidth * j);
@@ -76,17 +93,30 @@ void panel_tile(const PanelArgs& g, int64_t row) {
     }
 }
 
-using TileFunction = void (*)(const PanelArgs&, int64_t);
+using TileFunction = void (*)(const PanelArgs&, int64_t, const float*);
+
+/// As many steps of k as a tile has, times this many tiles, fetch all of the next rows of B.
+template <int NV>
+inline constexpr int64_t kFetchTiles = NV* kWidth / 16;
+template <int NV, bool kIndirect>
+inline constexpr bool kCanFetch = kWidth == 16 && NV == kPanelVectors && !kIndirect;
 
 /// The rows are cut evenly, so that no call is left with one or two of them.
 template <int NV, bool kIndirect, int... kRows>
 WOOTZ_INLINE void panel_rows(const PanelArgs& g, std::integer_sequence<int, kRows...>) {
   static constexpr TileFunction tiles[] = {panel_tile<kRows + 1, NV, kIndirect>...};
+  static constexpr TileFunction fetching[] = {
+      panel_tile<kRows + 1, NV, kIndirect, kCanFetch<NV, kIndirect>>...};
   constexpr int64_t most = sizeof...(kRows);
   const int64_t cuts = (g.m + most - 1) / most;
+  // The first tile waits for its own panel; the next ones have time to spare.
+  const bool fetches =
+      kCanFetch<NV, kIndirect> && g.fetches_next && g.segments == 1 && cuts > kFetchTiles<NV>;
+  const float* ahead = g.b + g.segment_length * g.ldb;
   for (int64_t i = 0; i < cuts; ++i) {
     const int64_t r0 = i * g.m / cuts, r1 = (i + 1) * g.m / cuts;
-    tiles[r1 - r0 - 1](g, r0);
+    const bool fetch = fetches && i >= 1 && i <= kFetchTiles<NV>;
+    (fetch ? fetching : tiles)[r1 - r0 - 1](g, r0, ahead + (i - 1) * 16 * g.segment_length);
   }
 }
 
