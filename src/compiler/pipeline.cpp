@@ -19,12 +19,14 @@
 #include "passes/merge_rolls.h"
 #include "passes/own_subgraph_outputs.h"
 #include "passes/pass_manager.h"
+#include "passes/patch_products.h"
 #include "passes/precision/integer_products.h"
 #include "passes/precision/lower_precision.h"
 #include "passes/recognise/recognise_activations.h"
 #include "passes/recognise/recognise_attention.h"
 #include "passes/recognise/recognise_norms.h"
 #include "passes/simplify_algebra.h"
+#include "passes/sink_casts.h"
 #include "passes/sink_transposes.h"
 
 namespace wootz {
@@ -42,11 +44,13 @@ std::vector<Phase> pipeline() {
         fold_batch_norm(), eliminate_reshapes(), eliminate_gathers(), eliminate_transposes(),
         sink_transposes(), recognise_attention(), fold_shapes(), fold_constants(), inline_branches()},
        true},
+      // After fold_batch_norm, that knows convolutions.
+      {"patches", {patch_products(), eliminate_reshapes(), eliminate_transposes()}, true},
       // After recognition: norms and attention keep their sums in float32 as one operator. Before layouts and
       // fusion: casts join regions.
       {"precision", {expand_quantize(), lower_precision(), simplify_algebra()}, false},
       // Products merge when their types are final. Layouts before fusion: regions do not span layouts.
-      {"layout", {merge_parallel_products(), merge_rolls(), assign_layouts()}, false},
+      {"layout", {merge_parallel_products(), merge_rolls(), sink_casts(), assign_layouts()}, false},
       {"fuse", {fuse(), permit_tf32()}, false},
   };
 }

@@ -69,6 +69,36 @@ std::optional<Patch> project_batch_first(const Match& m, PassContext&) {
   return patch;
 }
 
+/// Rows stay rows: a norm over the last axis may see the others under any dims. Behind it the transpose moves
+/// its rows, so that the norm's kernel writes them where they are wanted (windows).
+std::optional<Patch> norm_under_new_dims(const Match& m, PassContext&) {
+  const Node &norm = *m.node("norm"), &moved = *m.node("moved");
+  const Value *x = norm.input(0), *to = moved.output(0);
+  const Ints perm = perm_of(*m.root);
+  if (!x->type.has_rank() || !to->type.has_rank() || x->type.rank() < 2 || to->type.rank() < 2)
+    return std::nullopt;
+  const int64_t rank = x->type.rank(), axis = norm.attributes.get<int64_t>("axis", -1);
+  const SymbolTable& symbols = x->graph()->symbols();
+  const bool rows_stay = (axis == -1 || axis == rank - 1) &&
+                         symbols.equal(x->type.shape->back(), to->type.shape->back()) && !perm.empty() &&
+                         perm.back() == static_cast<int64_t>(perm.size()) - 1;
+  for (size_t i = 1; i < norm.inputs().size(); ++i)
+    if (norm.input(i) && !has_rank(norm.input(i), 1)) return std::nullopt;
+  for (size_t i = 1; i < norm.outputs().size(); ++i)
+    if (norm.output(i) && !norm.output(i)->uses().empty()) return std::nullopt;
+  if (!rows_stay) return std::nullopt;
+  Patch patch;
+  const auto rows = reshape(patch, norm.input(0), *to->type.shape, symbols);
+  if (!rows) return std::nullopt;
+  std::vector<PatchOperand> inputs(norm.inputs().begin(), norm.inputs().end());
+  inputs[0] = *rows;
+  Attributes attributes = norm.attributes;
+  attributes.set("axis", int64_t(-1));
+  const PatchOperand y = patch.node("LayerNormalization", std::move(inputs), std::move(attributes));
+  patch.replace(m.root->output(0), transpose(patch, y, perm));
+  return patch;
+}
+
 bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"transpose(x) w + b => transpose(x w + b)",
@@ -78,6 +108,9 @@ bool run(Graph& graph, PassContext& context) {
       {"heads gathered sequence first => batch first",
        {"Transpose(split:Reshape(gemm:Gemm(rows:Reshape(heads:Transpose(y), s), ..), t))"},
        project_batch_first},
+      {"transpose(reshape(norm(x))) => transpose(norm(reshape(x)))",
+       {"Transpose(moved:Reshape(norm:LayerNormalization(..), s))"},
+       norm_under_new_dims},
   });
   return rules.apply(graph, context);
 }

@@ -34,6 +34,27 @@ TEST(SinkTransposes, BehindProducts) {
       });
 }
 
+TEST(SinkTransposes, NormsInFrontOfWindows) {
+  const auto windows = [](const std::string& body) {
+    return "graph(%x: float32[b,4,2,3]) -> (%y) {\n%g: float32[3] = constant [1, 2, 3]\n"
+           "%six: int64[5] = symbolic [b, 2, 2, 2, 3]\n%merge: int64[3] = symbolic [b, 4, 6]\n" +
+           body + "\n}";
+  };
+  check_cases(
+      sink_transposes(),
+      {
+          {"the reshape moves before the norm",
+           windows("%n = LayerNormalization(%x, %g) {axis=-1}\n%r = Reshape(%n, %six) {allowzero=1}\n"
+                   "%t = Transpose(%r) {perm=[0, 2, 1, 3, 4]}\n%y = Relu(%t)"),
+           windows("%r = Reshape(%x, %six) {allowzero=1}\n%n = LayerNormalization(%r, %g) {axis=-1}\n"
+                   "%t = Transpose(%n) {perm=[0, 2, 1, 3, 4]}\n%y = Relu(%t)")},
+          {"rows that the reshape joins",
+           windows("%n = LayerNormalization(%x, %g) {axis=-1}\n%r = Reshape(%n, %merge) {allowzero=1}\n"
+                   "%t = Transpose(%r) {perm=[1, 0, 2]}\n%y = Relu(%t)"),
+           ""},
+      });
+}
+
 TEST(SinkTransposes, HeadsGatheredSequenceFirst) {
   const auto attention = [](const std::string& body) {
     return "graph(%x: float32[b,2,5,3]) -> (%y) {\n%w: float32[6,4] = constant splat 0.5\n"
