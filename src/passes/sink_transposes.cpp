@@ -69,6 +69,25 @@ std::optional<Patch> project_batch_first(const Match& m, PassContext&) {
   return patch;
 }
 
+/// The same network's way to its heads: [.., s, b, h d] as [s, b h, d], then [b h, s, d], then [b, h, s, d].
+/// In one step no axis holds batch and heads, which lie apart.
+std::optional<Patch> heads_apart(const Match& m, PassContext&) {
+  const Value *merged = m.node("merged")->output(0), *out = m.root->output(0);
+  if (perm_of(*m.node("swap")) != Ints{1, 0, 2} || !has_rank(merged, 3) || !has_rank(out, 4))
+    return std::nullopt;
+  const SymbolTable& symbols = out->graph()->symbols();
+  const Shape &from = *merged->type.shape, &to = *out->type.shape;
+  const Dim heads = symbols.resolve(to[1]);
+  if (!heads.is_constant() || !symbols.equal(to[0] * heads.value(), from[1]) ||
+      !symbols.equal(to[2], from[0]) || !symbols.equal(to[3], from[2]))
+    return std::nullopt;
+  Patch patch;
+  const auto apart = reshape(patch, m.value("x"), {to[2], to[0], to[1], to[3]}, symbols);
+  if (!apart) return std::nullopt;
+  patch.replace(m.root->output(0), transpose(patch, *apart, {1, 2, 0, 3}));
+  return patch;
+}
+
 /// Rows stay rows: a norm over the last axis may see the others under any dims. Behind it the transpose moves
 /// its rows, so that the norm's kernel writes them where they are wanted (windows).
 std::optional<Patch> norm_under_new_dims(const Match& m, PassContext&) {
@@ -108,6 +127,9 @@ bool run(Graph& graph, PassContext& context) {
       {"heads gathered sequence first => batch first",
        {"Transpose(split:Reshape(gemm:Gemm(rows:Reshape(heads:Transpose(y), s), ..), t))"},
        project_batch_first},
+      {"heads split sequence first => heads apart from the batch",
+       {"Reshape(swap:Transpose(merged:Reshape(x, s)), t)"},
+       heads_apart},
       {"transpose(reshape(norm(x))) => transpose(norm(reshape(x)))",
        {"Transpose(moved:Reshape(norm:LayerNormalization(..), s))"},
        norm_under_new_dims},

@@ -34,6 +34,25 @@ TEST(SinkTransposes, BehindProducts) {
       });
 }
 
+TEST(SinkTransposes, HeadsSplitSequenceFirst) {
+  const auto heads = [](const std::string& body) {
+    return "graph(%x: float32[5,b,6]) -> (%y) {\n%m: int64[3] = symbolic [5, 2*b, 3]\n"
+           "%f: int64[4] = symbolic [b, 2, 5, 3]\n%a: int64[4] = symbolic [5, b, 2, 3]\n"
+           "%g: int64[4] = symbolic [2, b, 5, 3]\n" +
+           body + "\n}";
+  };
+  const std::string before = "%r = Reshape(%x, %m) {allowzero=1}\n%t = Transpose(%r) {perm=[1, 0, 2]}\n";
+  check_cases(sink_transposes(),
+              {
+                  {"PyTorch's MultiheadAttention",
+                   heads(before + "%h = Reshape(%t, %f) {allowzero=1}\n%y = Softmax(%h)"),
+                   heads("%r = Reshape(%x, %a) {allowzero=1}\n%h = Transpose(%r) {perm=[1, 2, 0, 3]}\n"
+                         "%y = Softmax(%h)")},
+                  {"an axis of numbers before one of symbols",
+                   heads(before + "%h = Reshape(%t, %g) {allowzero=1}\n%y = Softmax(%h)"), ""},
+              });
+}
+
 TEST(SinkTransposes, NormsInFrontOfWindows) {
   const auto windows = [](const std::string& body) {
     return "graph(%x: float32[b,4,2,3]) -> (%y) {\n%g: float32[3] = constant [1, 2, 3]\n"

@@ -7,7 +7,7 @@ namespace wootz {
 
 void register_cuda_attention_tactic(CudaTactics& tactics) {
   PlannedTraits tiles;
-  for (int64_t warps : {4, 2, 8, 1}) tiles.configs.push_back(TacticConfig{{{"warps", warps}}});
+  for (int64_t warps : {4, 2, 8, 7, 1}) tiles.configs.push_back(TacticConfig{{{"warps", warps}}});
   tiles.oldest_arch = 80;
   tactics.add(
       std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.tiles", plan_attention_tiles, tiles),

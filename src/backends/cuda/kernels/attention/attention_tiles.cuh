@@ -67,6 +67,18 @@ struct AttentionTiles {
     constexpr bool kVectorLoads = P::kK3 == 1 && P::kV3 == 1 && P::kK2 % 8 == 0 && P::kV2 % 8 == 0 && P::kSize % 8 == 0 &&
                                   P::kValueSize % 8 == 0;
     const bool vectors = kVectorLoads && is_aligned(k) && is_aligned(v);
+    int last = P::kKeys;  // keys beyond are masked for the whole block
+    if (P::kCausal && block_first + 16 * P::kWarps < last) last = block_first + 16 * P::kWarps;
+    const int count = (last + kKeyTile - 1) / kKeyTile;
+    // The first tile is on its way before the queries are.
+    const auto fetch = [&](int tile) {
+      u16* to = reinterpret_cast<u16*>(tiles[tile % kStages]);
+      load_tile<P::kSize, kD, kKeyPitch>(to, k, P::kK2, P::kK3, tile * kKeyTile, vectors);
+      load_tile<P::kValueSize, kV, kValuePitch>(to + kKeyTile * kKeyPitch, v, P::kV2, P::kV3, tile * kKeyTile, vectors);
+      commit_copies();
+    };
+    if (kStages == 2 && count > 0) fetch(0);
+
     constexpr bool kVectorQueries = P::kQ3 == 1 && P::kQ2 % 8 == 0 && P::kSize % 8 == 0;
     const bool vector_queries = kVectorQueries && is_aligned(q);
 
@@ -84,16 +96,6 @@ struct AttentionTiles {
     for (int n = 0; n < kV / 8; ++n) out[n][0] = out[n][1] = out[n][2] = out[n][3] = 0;
     float top0 = -Scores::infinity(), top1 = -Scores::infinity(), sum0 = 0, sum1 = 0;
 
-    int last = P::kKeys;  // keys beyond are masked for the whole block
-    if (P::kCausal && block_first + 16 * P::kWarps < last) last = block_first + 16 * P::kWarps;
-    const int count = (last + kKeyTile - 1) / kKeyTile;
-    const auto fetch = [&](int tile) {
-      u16* to = reinterpret_cast<u16*>(tiles[tile % kStages]);
-      load_tile<P::kSize, kD, kKeyPitch>(to, k, P::kK2, P::kK3, tile * kKeyTile, vectors);
-      load_tile<P::kValueSize, kV, kValuePitch>(to + kKeyTile * kKeyPitch, v, P::kV2, P::kV3, tile * kKeyTile, vectors);
-      commit_copies();
-    };
-    if (kStages == 2 && count > 0) fetch(0);
     for (int tile = 0; tile < count; ++tile) {
       if (kStages == 1) {
         __syncthreads();
