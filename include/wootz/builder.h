@@ -31,7 +31,7 @@ struct BuildOptions {
   std::string precision = "fp32";
   /// "PATTERN=fp32|fp16|bf16" for nodes by name, output or operator; `*` and `?` match any text.
   std::vector<std::string> precision_of;
-  std::string timing_cache = "default";  // a path, "default" (docs/timing-cache.md) or "" for none
+  std::string timing_cache = "default";  // a path, "default" (docs/cli.md) or "" for none
   std::vector<std::string> marks;        // inner tensors that become outputs too; * and ? match
   std::vector<std::string> disabled_passes;
   int64_t max_patches = -1;        // stop the graph passes after so many changes; -1: no limit
