@@ -45,9 +45,10 @@ Strings split_at(const std::string& text, const std::string& delimiter, int64_t 
   }
 }
 
-Strings split_at_spaces(const std::string& text, int64_t limit) {
+Strings split_at_spaces(const std::string& all, int64_t limit) {
   constexpr const char* kSpaces = " \t\n\v\f\r";
   Strings parts;
+  const std::string text = all.substr(0, all.find_last_not_of(kSpaces) + 1);
   size_t begin = text.find_first_not_of(kSpaces);
   while (begin != std::string::npos) {
     const size_t end =
