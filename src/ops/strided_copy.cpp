@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/strided_copy.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -43,9 +44,23 @@ void copy_innermost(T* to, const T* from, const Loop& loop) {
   for (int64_t i = 0; i < loop.count; ++i) to[i * loop.to] = from[i * loop.from];
 }
 
+/// A transposition in squares: each cache line of both sides is used up while it is there.
+template <class T>
+void copy_squares(T* to, const T* from, const Loop& rows, const Loop& columns) {
+  constexpr int64_t kSide = 16;
+  for (int64_t j = 0; j < columns.count; j += kSide)
+    for (int64_t i = 0; i < rows.count; i += kSide) {
+      const int64_t last_row = std::min(rows.count, i + kSide), last = std::min(columns.count, j + kSide);
+      for (int64_t c = j; c < last; ++c)
+        for (int64_t r = i; r < last_row; ++r)
+          to[r * rows.to + c * columns.to] = from[r * rows.from + c * columns.from];
+    }
+}
+
 template <class T>
 void copy_loops(T* to, const T* from, const Loop* loops, size_t n) {
   if (n == 1) return copy_innermost(to, from, loops[0]);
+  if (n == 2 && loops[0].to < loops[1].to) return copy_squares(to, from, loops[0], loops[1]);
   for (int64_t i = 0; i < loops[0].count; ++i)
     copy_loops(to + i * loops[0].to, from + i * loops[0].from, loops + 1, n - 1);
 }

@@ -24,23 +24,26 @@ int64_t storage_elements(const TensorDesc& d) {
   return last + 1;
 }
 
-/// Row-major data into the order of the descriptor, on all CPUs: a batch of pictures takes seconds on one.
+/// Row-major data into the order of the descriptor, on all CPUs along the longest axis: a batch of pictures
+/// takes seconds on one.
 void copy_in_parallel(char* to, const TensorDesc& d, const char* from) {
-  constexpr int64_t kWorthIt = 1 << 20;  // elements
+  constexpr int64_t kWorthIt = 1 << 16;  // elements
   const auto bytes = static_cast<int64_t>(dtype_size(d.dtype));
   const Dims row_major = contiguous_strides(d.dims);
-  if (d.size() < kWorthIt || d.dims[0] < 2) {
+  const bool is_shared = std::find(d.strides.begin(), d.strides.end(), 0) != d.strides.end();
+  if (d.size() < kWorthIt || is_shared) {
     copy_strided(d.dtype, d.dims, from, row_major, to, d.strides);
     return;
   }
+  const auto axis = static_cast<size_t>(std::max_element(d.dims.begin(), d.dims.end()) - d.dims.begin());
   const auto pool = ThreadPool::shared(allowed_cpus());
   (*pool)([&](int part, int parts) {
-    const int64_t first = d.dims[0] * part / parts, last = d.dims[0] * (part + 1) / parts;
+    const int64_t first = d.dims[axis] * part / parts, last = d.dims[axis] * (part + 1) / parts;
     if (first == last) return;
     Dims dims = d.dims;
-    dims[0] = last - first;
-    copy_strided(d.dtype, dims, from + first * row_major[0] * bytes, row_major,
-                 to + first * d.strides[0] * bytes, d.strides);
+    dims[axis] = last - first;
+    copy_strided(d.dtype, dims, from + first * row_major[axis] * bytes, row_major,
+                 to + first * d.strides[axis] * bytes, d.strides);
   });
 }
 
@@ -106,11 +109,7 @@ void ProblemBuffers::fill(std::span<const Datum> inputs, Stream& stream) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorDesc& d = problem_.inputs[i];
     if (d.constant || d.dtype == DType::kUndefined) continue;
-    if (on_device_)
-      copy_in_parallel(input_storage_[i].as<char>(), d, inputs[i].tensor.as<char>());
-    else
-      copy_strided(d.dtype, d.dims, inputs[i].tensor.data(), contiguous_strides(d.dims),
-                   input_storage_[i].data(), d.strides);
+    copy_in_parallel(input_storage_[i].as<char>(), d, inputs[i].tensor.as<char>());
   }
   send(input_storage_, inputs_, stream);
 }

@@ -97,6 +97,12 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
   return candidates;
 }
 
+void Race::evict_constants(const Candidate& c, const Problem& problem) {
+  evict(c.packed);
+  for (const TensorDesc& d : problem.inputs)
+    if (d.constant) evict(*d.constant);
+}
+
 /// What the kernels of one problem are held against. The random inputs are those that it is timed on.
 class Race::Proof {
  public:
@@ -114,6 +120,8 @@ class Race::Proof {
   }
 
   ProblemBuffers& buffers() { return buffers_; }
+  /// Times were known: the launch on random inputs was for the check alone.
+  void count_launch(const Candidate& c) { spent_ms_ += c.times_us.empty() ? 0 : c.times_us.front() / 1e3; }
   /// With random inputs.
   const ProblemBuffers& timing_buffers() {
     fill(InputKind::kRandom);
@@ -146,14 +154,19 @@ class Race::Proof {
                                             kind == InputKind::kRandom ? elements : elements / 3,
                                             few_ ? &*few_ : nullptr);
     spent_ms_ += elapsed_us(start) / 1e3;
+    const auto filling = Clock::now();
     if (few_)
       buffers_.fill(check->inputs(), *few_, *race_.stream_);
     else
       buffers_.fill(check->inputs(), *race_.stream_);
+    if (kind != InputKind::kRandom) spent_ms_ += elapsed_us(filling) / 1e3;  // the others are for timing
     filled_ = kind;
   }
 
+  /// On the host the launch on random inputs, with cold weights, is the first round of timing too.
   void run(Candidate& c, InputKind kind) {
+    const bool times = kind == InputKind::kRandom && race_.options_.tune && !race_.device_;
+    if (times) evict_constants(c, problem_);
     const auto start = Clock::now();
     if (log_enabled(LogLevel::kDebug))
       log(LogLevel::kDebug,
@@ -162,7 +175,8 @@ class Race::Proof {
         checks_.at(kind)->run(*c.kernel, race_.backend_, *race_.stream_, *c.tactic, buffers_);
     c.record.error = std::max(c.record.error, found.error);
     if (!found.failure.empty()) c.record.refusal = found.failure, c.is_out = true;
-    spent_ms_ += elapsed_us(start) / 1e3;
+    if (times) c.times_us.push_back(found.launch_us);
+    spent_ms_ += (elapsed_us(start) - (times ? found.launch_us : 0)) / 1e3;
   }
 
   const Problem& problem_;
@@ -192,7 +206,10 @@ void Race::time(std::vector<Candidate>& candidates, Proof& proof, const Problem&
     all_known = all_known && known.has_value();
     c.record.time_us = known.value_or(0);
   }
-  if (all_known) return;
+  if (all_known) {
+    for (const Candidate* c : open) proof.count_launch(*c);
+    return;
+  }
   if (device_) {
     time_on_device(open, proof.timing_buffers());
     settle_times(open, key);
@@ -204,9 +221,7 @@ void Race::time(std::vector<Candidate>& candidates, Proof& proof, const Problem&
     for (Candidate* c : open) {
       if (c->is_out) continue;
       const LaunchArgs args = proof.buffers().args(*c->kernel, *stream_);
-      evict(c->packed);
-      for (const TensorDesc& d : problem.inputs)
-        if (d.constant) evict(*d.constant);
+      evict_constants(*c, problem);
       const auto from = Clock::now();
       c->kernel->launch(args);
       stream_->synchronize();
@@ -215,11 +230,10 @@ void Race::time(std::vector<Candidate>& candidates, Proof& proof, const Problem&
     double best = 1e300;
     for (const Candidate* c : open)
       if (!c->is_out) best = std::min(best, c->best_us());
-    if (round >= 1)
-      for (Candidate* c : open)
-        if (c->best_us() > kDropRatio * best) c->is_out = true;
-    if (round >= 2 && elapsed_us(start) > options_.budget_ms * 1e3) break;
-    if (round + 1 >= kFewRounds && elapsed_us(start) > kEnoughUs) break;
+    for (Candidate* c : open)
+      if (c->best_us() > kDropRatio * best) c->is_out = true;
+    if (round >= 1 && elapsed_us(start) > options_.budget_ms * 1e3) break;
+    if (round + 2 >= kFewRounds && elapsed_us(start) > kEnoughUs) break;
   }
   stream_->end_run();
   settle_times(open, key);

@@ -60,6 +60,8 @@ class Race {
   double cost_us(const Candidate& candidate, const Problem& problem) const;
   void add_reference(const Problem& problem, std::vector<Candidate>& candidates) const;
   void time(std::vector<Candidate>& candidates, Proof& proof, const Problem& problem, const std::string& key);
+  /// Weights come from memory in a network: between two runs of a layer all others run.
+  static void evict_constants(const Candidate& candidate, const Problem& problem);
   void settle_times(std::span<Candidate* const> open, const std::string& key);
   // On a device (race_device.cpp).
   void make_kernels(std::vector<Candidate>& candidates, const Problem& problem) const;

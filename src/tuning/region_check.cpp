@@ -2,6 +2,7 @@
 #include "tuning/region_check.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -159,7 +160,11 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
                              ProblemBuffers& buffers) {
   stream.begin_run();
   buffers.poison(positions_, stream);
-  kernel.launch(buffers.args(kernel, stream));
+  const LaunchArgs args = buffers.args(kernel, stream);
+  const auto from = std::chrono::steady_clock::now();
+  kernel.launch(args);
+  const double launch_us =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - from).count();
   buffers.fetch_outputs(positions_, stream);
   stream.end_run();
   if (as_device(backend)) {
@@ -168,7 +173,7 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
       try {
         std::rethrow_exception(error);
       } catch (const std::exception& e) {
-        return {kInfinity, e.what()};
+        return {kInfinity, e.what(), launch_us};
       }
     }
   }
@@ -180,6 +185,7 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
   }
   if (!(result.error <= bound) && result.failure.empty())
     result.failure = "a NaN was lost on non-finite inputs";
+  result.launch_us = launch_us;
   return result;
 }
 

@@ -19,6 +19,7 @@ double error_bound(const Problem& problem, const Tactic& tactic);
 struct CheckResult {
   double error = 0;     // largest |found - expected| over the largest |expected|, over all outputs
   std::string failure;  // empty: within the bound
+  double launch_us = 0;
 };
 
 /// The expected elements of one problem on one kind of inputs; made once and used for every candidate.

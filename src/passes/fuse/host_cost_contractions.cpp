@@ -36,7 +36,7 @@ struct Rates {
 
 constexpr Rates kPointwiseConv{0.2, 1.4, 112, 95, 2, 2.5, 0.8, 0.66};
 constexpr Rates kWinograd{2.8, 4.6, 305, 8.5, 0, 1, 2, 3.1};
-constexpr Rates kTransposed{0.5, 0.6, 190, 40, 17, 1.8, 1, 0.3};
+constexpr Rates kTransposed{0.5, 0.6, 100, 40, 17, 1.8, 1, 0.3};
 constexpr Rates kHalf{0.3, 21, 119, 43, 3.4, 0, 1, 0.63};
 constexpr double kOneThreadFlops = 6e5;
 
@@ -47,7 +47,7 @@ double blocked_us(const HostRegion& region, const Node& main, const Rates& rates
   const bool alone = flops < kOneThreadFlops || region.cores() == 1;
   const double cores = alone ? 1 : region.cores();
   const double work = flops / rates.gflops / cores * 1e-3 +
-                      pixels * width * region.tail_ns(main) * rates.exp_share / cores * 1e-3,
+                      pixels * width * region.pointwise_ns(&main) * rates.exp_share / cores * 1e-3,
                weights = region.constant_bytes() / rates.weights_gbs * (alone ? 2e-3 : 1e-3);
   return rates.floor_us + (alone ? 0 : rates.fork_us) +
          rates.cold_us * std::min(1.0, region.constant_bytes() / 4096) + std::max(work, weights) +
@@ -60,7 +60,7 @@ double gathered_us(const HostRegion& region, const Node& main, double pixels, do
   const double cores = region.cores();
   const double work = pixels * rounded_up(width, 16) * 2 * depth / kGflops / cores * 1e-3 +
                       pixels * depth * kGatherNs * 1e-3 +
-                      pixels * width * region.tail_ns(main) * kTailShare / cores * 1e-3;
+                      pixels * width * region.pointwise_ns(&main) * kTailShare / cores * 1e-3;
   const double start = work > 3 ? 5.5 : 0.2;
   return start + 0.7 * std::min(1.0, region.constant_bytes() / 4096) + work +
          region.activation_bytes() / 455e3 + region.constant_bytes() / 58e3;
@@ -68,10 +68,10 @@ double gathered_us(const HostRegion& region, const Node& main, double pixels, do
 
 double depthwise_us(const HostRegion& region, const Node& main, double pixels, double taps, double channels) {
   constexpr double kTapNs = 0.0327, kChannelNs = 0.0394, kPixelNs = 0.23, kGbs = 299;
-  const double work =
-      pixels *
-      (kPixelNs + rounded_up(channels, 16) * (taps * kTapNs + kChannelNs) + channels * region.tail_ns(main)) /
-      region.cores() * 1e-3;
+  const double work = pixels *
+                      (kPixelNs + rounded_up(channels, 16) * (taps * kTapNs + kChannelNs) +
+                       channels * region.pointwise_ns(&main)) /
+                      region.cores() * 1e-3;
   const double traffic = region.activation_bytes() / kGbs * 1e-3;
   return 2 + (work > 5 ? 0.55 : work) + std::hypot(work, traffic);
 }
@@ -117,7 +117,8 @@ double host_product_us(const HostRegion& region, const Node& main) {
   const bool alone = flops < kAloneFlops || region.cores() == 1;
   const double cores = alone ? 1 : region.cores();
   const double work = flops / (has_weights ? kGflops : kBatchedGflops) / cores * 1e-3 +
-                      batches * kBatchNs * 1e-3 + results * region.tail_ns(main) * kTailShare / cores * 1e-3,
+                      batches * kBatchNs * 1e-3 +
+                      results * region.pointwise_ns(&main) * kTailShare / cores * 1e-3,
                weights = region.constant_bytes() / kWeightsGbs * (alone ? 1.7e-3 : 1e-3);
   return 0.3 + (alone ? 0 : 0.17) + (region.constant_bytes() > 0 ? 0.23 : 0) + std::max(work, weights) +
          0.3 * std::min(work, weights) + region.activation_bytes() / 2e6;

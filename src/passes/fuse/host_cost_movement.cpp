@@ -85,14 +85,24 @@ double relayout_ns(const HostRegion& region, const Value* out) {
   return collides ? ns * 4.7 : ns;
 }
 
+/// A view whose rows are pieces of longer ones.
+bool is_part_of_rows(const HostRegion& region, const Value* v) {
+  const Node* p = v->producer();
+  if (!p || v->is_constant() || v->layout == Layout::kChannelsLast) return false;
+  const bool cuts = p->is("Split") || p->is("Slice");
+  return cuts && region.fastest(v) < region.fastest(p->input(0)) && region.elements(v) > region.fastest(v);
+}
+
 bool runs_in_lanes(DType t) { return t == DType::kInt64 || t == DType::kInt32 || t == DType::kFloat64; }
 
 }  // namespace
 
 double host_pointwise_us(const HostRegion& region) {
-  constexpr double kStreamNs = 0.031, kLaneNs = 0.31, kConvertNs = 0.29, kRunNs = 5.7, kChunkNs = 2;
+  constexpr double kStreamNs = 0.031, kLaneNs = 0.31, kConvertNs = 0.29, kRunNs = 5.7, kChunkNs = 2,
+                   kViewRunNs = 80;
   const Value* result = region.outputs().front();
   const double n = region.elements(result);
+  const double costly = region.costly_nodes();
   double streams = static_cast<double>(region.outputs().size()), converted = 0;
   bool lanes = false;
   const auto look = [&](const Value* v) {
@@ -103,15 +113,15 @@ double host_pointwise_us(const HostRegion& region) {
   for (const Value* v : region.inputs()) look(v), streams += region.elements(v) > 1;
   const auto nodes = static_cast<double>(region.nodes().size());
   const double ns = lanes ? kLaneNs * (streams + nodes)
-                          : kStreamNs * streams + region.pointwise_ns(0) + converted * kConvertNs;
+                          : kStreamNs * streams + region.pointwise_ns() + converted * kConvertNs;
   // The kernel's own count: a costly instruction is worth ten.
-  double costly = 0;
-  for (size_t i = 0; i < region.nodes().size(); ++i)
-    costly += region.pointwise_ns(i) - (i + 1 < region.nodes().size() ? region.pointwise_ns(i + 1) : 0) > 0.1;
   const double guess = n * (0.1 * streams + (lanes ? 1 : 0.05) * (nodes + 9 * costly)) * 1e-3;
-  const double run = std::max(1.0, broadcast_run(region, result));
+  double run = std::max(1.0, broadcast_run(region, result));
   const bool in_chunks = run < 256 && run >= 4 && region.inputs().size() <= 5;
-  const double us = n * ns * 1e-3 + n / run * (in_chunks ? kChunkNs : kRunNs) * 1e-3;
+  double run_ns = in_chunks ? kChunkNs : kRunNs;
+  for (const Value* v : region.inputs())
+    if (is_part_of_rows(region, v)) run = std::min(run, region.fastest(v)), run_ns = kViewRunNs;
+  const double us = (n * ns + n / run * run_ns) * 1e-3;
   const double cold = region.constant_bytes() > 8 ? 0.28 + region.constant_bytes() / kColdGbs * 1e-3 : 0;
   return 0.059 + 0.012 * nodes + cold + region.spread(us, guess, 0.25);
 }
@@ -119,6 +129,7 @@ double host_pointwise_us(const HostRegion& region) {
 double host_movement_us(const HostRegion& region) {
   constexpr double kElementNs = 0.05, kRunNs = 7, kAloneNs = 0.31;  // of four bytes
   constexpr double kManyBytes = 12e6, kManyTimes = 2.2;             // beyond the shared cache's share
+  constexpr double kPiecesTimes = 1.4, kNearestTimes = 0.65, kLargeTable = 16e6;
   const Node& node = region.first();
   const Value* out = node.output(0);
   const double n = region.output_elements(), size = static_cast<double>(dtype_size(out->type.dtype));
@@ -127,12 +138,15 @@ double host_movement_us(const HostRegion& region) {
   double us = is_relayout ? n * relayout_ns(region, out) * 1e-3
                           : (n * size / 4 * kElementNs + std::min(runs * kRunNs, n * kAloneNs)) * 1e-3;
   if (region.activation_bytes() > kManyBytes) us *= kManyTimes;
+  if (node.is("Concat")) us *= kPiecesTimes;
+  if (node.is("Resize")) us *= kNearestTimes;
   const bool gathers = node.is("Gather");
   const double guess = gathers ? runs * 5e-3 + n * size / 6e3 : 2 * n * size / 8e3;
   us = 0.07 + region.spread(us, guess, is_relayout ? 0.7 : 1.4);
   if (node.is("Concat")) us += 0.016 * static_cast<double>(node.inputs().size() - 1);
-  if (gathers && node.input(0)->is_constant())
-    us += std::min(region.bytes(node.input(0)), n * size) / kColdGbs * 1e-3;
+  if (node.is("Pad") || node.is("Expand")) us += 0.12;
+  // Timed on few different rows; after a large table is evicted nothing else is in the cache.
+  if (gathers && node.input(0)->is_constant()) us += region.bytes(node.input(0)) > kLargeTable ? 10 : 0.3;
   return us;
 }
 

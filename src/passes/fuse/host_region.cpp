@@ -72,17 +72,16 @@ double HostRegion::output_elements() const {
   return n;
 }
 
-double HostRegion::pointwise_ns(size_t first) const {
+double HostRegion::pointwise_ns(const Node* main) const {
   double ns = 0;
-  for (size_t i = first; i < nodes_.size(); ++i) ns += instruction_ns(*nodes_[i]);
+  for (const Node* n : nodes_)
+    if (n != main) ns += instruction_ns(*n);
   return ns;
 }
 
-double HostRegion::tail_ns(const Node& main) const {
-  double ns = 0;
-  for (const Node* n : nodes_)
-    if (n != &main) ns += instruction_ns(*n);
-  return ns;
+double HostRegion::costly_nodes() const {
+  return static_cast<double>(std::count_if(nodes_.begin(), nodes_.end(),
+                                           [](const Node* n) { return instruction_ns(*n) > kSimpleNs; }));
 }
 
 double HostRegion::spread(double us, double guess_us, double fork_us) const {

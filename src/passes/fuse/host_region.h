@@ -28,10 +28,11 @@ class HostRegion {
   double activation_bytes() const { return activation_bytes_; }          // inputs and outputs
   double output_elements() const;
 
-  /// Nanoseconds that the pointwise instructions of nodes from `first` on take an element, on one thread.
-  double pointwise_ns(size_t first) const;
-  /// The same for nodes other than `main`.
-  double tail_ns(const Node& main) const;
+  /// Nanoseconds that the pointwise instructions of the nodes other than `main` take an element, on one
+  /// thread.
+  double pointwise_ns(const Node* main = nullptr) const;
+  /// Nodes whose instruction is a polynomial and not an operation of the CPU.
+  double costly_nodes() const;
 
   /// `us` of work on one thread, spread over the cores where the kernel thinks (by its own rough count,
   /// `guess_us`) that a fork pays.
