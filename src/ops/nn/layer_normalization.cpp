@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
@@ -47,6 +49,11 @@ void evaluate(EvalContext& c) {
     const Moments m = standardize(std::span(values).subspan(i, inner), a.epsilon);
     means.push_back(m.mean);
     deviations.push_back(m.inverse_deviation);
+  }
+  if (!inner) {  // the mean of nothing
+    const auto rows = static_cast<size_t>(dims_product(dims, 0, axis));
+    means.assign(rows, std::numeric_limits<double>::quiet_NaN());
+    deviations = means;
   }
   apply(values, c.input(1), dims, "scale", [](double v, double s) { return v * s; });
   if (c.has_input(2)) apply(values, c.input(2), dims, "bias", [](double v, double b) { return v + b; });

@@ -31,6 +31,14 @@ TEST(BatchNormalization, Opset7WithoutSpatialHasOneScaleForEachElement) {
   expect_near(run->values(), {0, 1, 2, 11});
 }
 
+TEST(LayerNormalization, StatisticsOfNothingAreNaN) {
+  const auto run = run_node("LayerNormalization", {floats({3, 0}, {}), floats({0}, {})}, {}, 17, 3);
+  for (size_t output : {1, 2}) {
+    EXPECT_EQ(run->values(output).size(), 3u);
+    for (double v : run->values(output)) EXPECT_TRUE(std::isnan(v));
+  }
+}
+
 TEST(Softmax, OldOpsetsFlattenTheDimsFromTheAxisOn) {
   // Opset 11, axis 1 over [1,2,2]: one row of four equal elements.
   const Tensor x = floats({1, 2, 2}, {5, 5, 5, 5});
