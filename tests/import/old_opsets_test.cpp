@@ -65,6 +65,12 @@ TEST(OldOpsets, MaskOfDropout7HasTheDatasType) {
   EXPECT_EQ(newer[1].tensor.dtype(), DType::kBool);
 }
 
+TEST(OldOpsets, ErfOfOpset9TakesIntegers) {
+  const NodeSpec erf{"Erf", {"n"}, {"y"}, {}, "", ""};
+  EXPECT_EQ(results(erf, 9, {int64_tensor("n", {4}, {-9, 0, 1, 9})})[0].tensor.to_int64s(),
+            (Ints{-1, 0, 0, 1}));
+}
+
 TEST(OldOpsets, AttributesWithoutMeaningAreDropped) {
   const auto ints = [](const char* name) { return ints_attribute(name, {0, 0, 0}); };
   const std::vector<Bytes> channel = {float_tensor("s", {1}, {1}), float_tensor("b", {1}, {0})};

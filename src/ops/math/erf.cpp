@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opset 9 allows integers: their result is truncated, as Cast does.
 #include <cmath>
 
+#include "ops/expansion.h"
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
 namespace wootz {
 namespace {
+
+void canonicalize(CanonicalizeContext& c) {
+  Expansion e(c);
+  if (!e.input(0) || !is_integer(e.dtype(e.input(0)))) return;
+  const auto to = [](DType dtype) { return Attribute(static_cast<int64_t>(dtype)); };
+  Value* real = e.add("Erf", {e.add("Cast", {e.input(0)}, {{"to", to(DType::kFloat64)}})});
+  e.result("Cast", {real}, {{"to", to(e.dtype(e.input(0)))}});
+  e.finish();
+}
 
 void evaluate(EvalContext& c) {
   evaluate_unary(c, {.real = [](double a) { return std::erf(a); }});
@@ -17,6 +28,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -3, 3); }
 
 void register_op_erf(OpRegistry& registry) {
   OpDef def = pointwise_op("Erf", "y = 2 / sqrt(pi) * integral of exp(-t^2) from 0 to x.", 1, 9);
+  def.canonicalize = canonicalize;
   def.infer = infer_same<kRealTypes>;
   def.evaluate = evaluate;
   def.scalar = scalar_form<ScalarOp::kErf>;
