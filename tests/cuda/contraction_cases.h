@@ -76,11 +76,13 @@ struct ConvolutionCase {
   TailKind tail = TailKind::kRelu;
   Storage x_storage = Storage::kChannelsLast, y_storage = Storage::kChannelsLast;
   bool constant_w = true;
-  bool gated = false;  // the input is multiplied by one factor an image and channel first
+  bool from_float = false;  // the input is float32, and cast first
+  bool gated = false;       // the input is multiplied by one factor an image and channel first
 };
 
 inline void add_convolution(CudaCase& test, const ConvolutionCase& p) {
-  test.input(random_tensor(p.dtype, {p.n, p.c, p.h, p.w}, 1, 1), p.x_storage);
+  test.input(random_tensor(p.from_float ? DType::kFloat32 : p.dtype, {p.n, p.c, p.h, p.w}, 1, 1),
+             p.x_storage);
   test.input(random_tensor(p.dtype, {p.m, p.c / p.group, p.kh, p.kw}, 2, 1), Storage::kRowMajor,
              p.constant_w);
   test.constant(random_tensor(p.dtype, {p.m}, 3, 1));
@@ -90,7 +92,12 @@ inline void add_convolution(CudaCase& test, const ConvolutionCase& p) {
   a.set("pads", p.pads);
   a.set("group", p.group);
   if (p.gated) test.input(random_tensor(p.dtype, {p.n, p.c, 1, 1}, 4, 1)).node("Mul", {"0", "3"}, {"gated"});
-  test.node("Conv", {p.gated ? "gated" : "0", "1", "2"}, {"y"}, a);
+  if (p.from_float) {
+    Attributes cast;
+    cast.set("to", static_cast<int64_t>(p.dtype == DType::kBFloat16 ? 16 : 10));
+    test.node("Cast", {"0"}, {"cast"}, cast);
+  }
+  test.node("Conv", {p.gated ? "gated" : p.from_float ? "cast" : "0", "1", "2"}, {"y"}, a);
   const int64_t oh = (p.h + p.pads[0] + p.pads[2] - (p.kh - 1) * p.dilation - 1) / p.stride + 1;
   const int64_t ow = (p.w + p.pads[1] + p.pads[3] - (p.kw - 1) * p.dilation - 1) / p.stride + 1;
   test.result(add_tail(test, p.tail, p.dtype, {p.n, p.m, oh, ow}, p.y_storage, p.gated ? 4 : 3), p.y_storage);

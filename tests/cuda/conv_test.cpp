@@ -68,6 +68,44 @@ TEST(CudaConv, Pointwise) {
               {kSm90, kSplitK, kMma});
 }
 
+TEST(CudaConv, FirstLayersReadFloats) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    // A wide row in two parts, one in three of which the last is short, and a plain one.
+    expect_each({.n = 2,
+                 .c = 3,
+                 .h = 20,
+                 .w = 640,
+                 .m = 32,
+                 .kh = 6,
+                 .kw = 6,
+                 .stride = 2,
+                 .pads = {2, 2, 2, 2},
+                 .dtype = dtype,
+                 .x_storage = Storage::kRowMajor,
+                 .from_float = true},
+                {kStem});
+    expect_each({.n = 1,
+                 .c = 3,
+                 .h = 9,
+                 .w = 700,
+                 .m = 64,
+                 .dtype = dtype,
+                 .x_storage = Storage::kRowMajor,
+                 .from_float = true},
+                {kStem});
+    expect_each({.n = 3,
+                 .c = 3,
+                 .h = 33,
+                 .w = 30,
+                 .m = 24,
+                 .stride = 2,
+                 .dtype = dtype,
+                 .x_storage = Storage::kChannelsLast,
+                 .from_float = true},
+                {kStem});
+  }
+}
+
 TEST(CudaConv, GatedInput) {
   // Images whose ends no tile knows, channels that end inside a step, several columns of tiles, a residual.
   for (const ConvolutionCase& shape : {ConvolutionCase{.n = 5, .c = 72, .h = 7, .w = 7, .m = 24},

@@ -156,6 +156,29 @@ TEST(Fuse, MeansJoinDepthwiseConvolutionsWhereTheTargetGivesThem) {
       "pointwise: Relu\ncontraction: Conv Relu\nsingle: ReduceMax\npointwise: Sigmoid\npointwise: Neg\n");
 }
 
+TEST(Fuse, ConversionsJoinFirstLayersWhereTheTargetReadsAnyInput) {
+  const auto fused = [](const std::string& attributes, int64_t channels = 3, bool target_reads_them = true) {
+    const std::string c = std::to_string(channels);
+    const auto graph = read_graph("graph(%x: float32[n," + c + ",32,32]) -> (%y) {\n%w: float16[16," + c +
+                                  ",4,4] = constant splat 0.1\n%h = Cast(%x) {to=10}\n%c = Conv(%h, %w) {" +
+                                  attributes + "}\n%y = Relu(%c)\n}");
+    for (const auto& v : graph->values())
+      if (v->type.rank() == 4 && v->type.dtype == DType::kFloat16 && !v->is_constant())
+        v->layout = Layout::kChannelsLast;
+    TargetTraits target = test_target();
+    if (target_reads_them) target.name = "cuda", target.gated_types = {DType::kFloat16};
+    PassContext context(target, {});
+    run_pass(*graph, fuse(), context);
+    return summary(*graph);
+  };
+  const std::string joined = "contraction: Cast Conv Relu\n",
+                    apart = "pointwise: Cast\ncontraction: Conv Relu\n";
+  EXPECT_EQ(fused("strides=[2, 2], pads=[1, 1, 1, 1]"), joined);
+  EXPECT_EQ(fused("strides=[2, 2], pads=[1, 1, 1, 1]", 3, false), apart);
+  EXPECT_EQ(fused("strides=[3, 3]"), apart);
+  EXPECT_EQ(fused("strides=[2, 2]", 8), apart);
+}
+
 TEST(Fuse, NoChangesAllowedLeavesEveryNodeAlone) {
   const auto graph = read_graph(conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)"));
   PassOptions options;

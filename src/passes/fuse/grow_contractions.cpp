@@ -32,11 +32,14 @@ bool is_channel_mix(const Node& node) {
          are_all(node, "strides", 1) && are_all(node, "pads", 0);
 }
 
+bool is_one_of(DType type, const std::vector<DType>& types) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
 /// Whether the target's 1x1 convolutions take a factor an image and channel on this one's input.
 bool takes_gates(const TargetTraits& target, const Node& mix) {
-  const auto& types = target.gated_types;
   const Dims& w = mix.input(1)->constant->dims();
-  return std::find(types.begin(), types.end(), mix.input(0)->type.dtype) != types.end() &&
+  return is_one_of(mix.input(0)->type.dtype, target.gated_types) &&
          w[0] % target.gated_channel_multiple == 0 && w[1] % target.gated_channel_multiple == 0;
 }
 
@@ -87,21 +90,69 @@ bool is_plain_depthwise(const Node& node, const SizeModel& sizes) {
          dims && (*dims)[3] <= 240 && !is_concatenated(*x);
 }
 
+/// Whether all that joins the convolution `main` in `nodes` is one constant, or one a channel.
+bool has_channel_constants(const Node& main, const std::vector<Node*>& nodes) {
+  const int64_t channels = main.input(1)->constant->dims()[0];
+  for (const Node* n : nodes)
+    for (const Value* v : n->inputs()) {
+      if (n == &main || !v || std::find(nodes.begin(), nodes.end(), v->producer()) != nodes.end()) continue;
+      if (!v->is_constant()) return false;
+      const Dims& dims = v->constant->dims();
+      const bool by_channel = dims.size() >= 3 && dims[dims.size() - 3] == channels;
+      if (v->constant->size() != 1 && !(by_channel && v->constant->size() == channels)) return false;
+    }
+  return true;
+}
+
+/// Whether the target's first layers read any float type and layout: on the GPUs that take gates.
+bool reads_first_layers(const TargetTraits& target, DType type) {
+  return target.name == "cuda" && is_one_of(type, target.gated_types);
+}
+
+/// Whether every kernel of the targets that read first layers' input as it is takes the convolution: windows
+/// of at most 7x7 in steps of 1 or 2.
+bool is_first_layer(const Node& main, const SizeModel& sizes) {
+  if (!main.is("Conv") || main.inputs().size() < 2 || !main.input(1)->is_constant()) return false;
+  const Dims& w = main.input(1)->constant->dims();
+  if (w.size() != 4 || w[1] > 4 || w[0] % 8 != 0 || main.attributes.get<int64_t>("group", 1) != 1 ||
+      !are_all(main, "dilations", 1))
+    return false;
+  const Ints strides = main.attributes.get<Ints>("strides", {1, 1});
+  const std::optional<Dims> result = sizes.dims_of(*main.output(0));
+  return strides[0] == strides[1] && strides[1] <= 2 && w[2] <= 7 && w[3] <= 7 && w[0] <= 64 && result &&
+         (*result)[3] >= 8;
+}
+
+/// The casts and layout conversions in front of a first layer whose kernels read any float type and layout.
+std::vector<Node*> conversions_before(const Node& main, const std::vector<Node*>& nodes, const Groups& groups,
+                                      const SizeModel& sizes, const TargetTraits& target) {
+  const Value* y = nodes.back()->output(0);
+  if (!is_first_layer(main, sizes) || !reads_first_layers(target, main.input(1)->type.dtype) ||
+      y->layout != Layout::kChannelsLast || y->type.dtype != main.input(1)->type.dtype ||
+      is_concatenated(*y) || !has_channel_constants(main, nodes))
+    return {};
+  std::vector<Node*> chain;
+  const Value* x = main.input(0);
+  while (Node* n = x->producer()) {
+    if (!(n->is("Cast") || n->is("wootz", "Relayout")) || !is_read_once(x) || n->graph() != main.graph() ||
+        groups[groups.group_of(n)].nodes.size() > 1 || n->input(0)->is_constant())
+      break;
+    chain.push_back(n);
+    x = n->input(0);
+  }
+  const bool readable = x->type.dtype == DType::kFloat32 || x->type.dtype == y->type.dtype;
+  return readable ? chain : std::vector<Node*>{};
+}
+
 /// The mean over height and width of each image and channel of a depthwise convolution's result `y`, where
 /// the target's kernels add it up on the way; else null.
 Node* mean_behind(const Node& main, const std::vector<Node*>& nodes, const SizeModel& sizes,
                   const TargetTraits& target) {
   Value* y = nodes.back()->output(0);
-  const auto& types = target.mean_types;
-  if (std::find(types.begin(), types.end(), y->type.dtype) == types.end() ||
-      !is_plain_depthwise(main, sizes) || is_concatenated(*y) || y->graph()->is_output(y))
+  if (!is_one_of(y->type.dtype, target.mean_types) || !is_plain_depthwise(main, sizes) ||
+      is_concatenated(*y) || y->graph()->is_output(y))
     return nullptr;
-  // What joins the convolution is one value an element or channel.
-  for (const Node* n : nodes)
-    for (const Value* v : n->inputs())
-      if (n != &main && v && !v->is_constant() && v->producer() != &main &&
-          std::find(nodes.begin(), nodes.end(), v->producer()) == nodes.end())
-        return nullptr;
+  if (!has_channel_constants(main, nodes)) return nullptr;
   for (const Use& u : y->uses()) {
     Node* n = u.node;
     if (n->is("GlobalAveragePool")) return n;
@@ -145,7 +196,9 @@ class Tail {
                       "not fused into " + label(main_) + ": a value between them is also read elsewhere");
     nodes_.resize(best);
     // A second result, of which the convolution's other readers wait for nothing.
-    if (Node* mean = mean_behind(main_, nodes_, sizes_, context_.target)) nodes_.push_back(mean);
+    Node* const mean = mean_behind(main_, nodes_, sizes_, context_.target);
+    for (Node* n : conversions_before(main_, nodes_, groups_, sizes_, context_.target)) nodes_.push_back(n);
+    if (mean) nodes_.push_back(mean);
     groups_.join(nodes_, "contraction");
   }
 

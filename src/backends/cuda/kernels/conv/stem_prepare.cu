@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of stem_sm90.cu: any layout of at most eight channels becomes [images][PADDED_H][UNITS] units of 16 bytes, with
+// The input of stem_sm90.cu: any layout and float type of at most eight channels becomes [images][PADDED_H][UNITS] units of 16 bytes, with
 // the padding written out. A unit is PIXELS pixels of 8 / PIXELS channels.
-#include "base/device.cuh"
-#include "base/elements.cuh"
 
 struct Image {
   int units, height, width;  // units of the result; size of the input
@@ -10,7 +8,7 @@ struct Image {
 };
 
 extern "C" __global__ void __launch_bounds__(256)
-    stem_prepare(const u16* __restrict__ x, wz::Bytes16* __restrict__ y, const __grid_constant__ Image p) {
+    stem_prepare(const Source* __restrict__ x, wz::Bytes16* __restrict__ y, const __grid_constant__ Image p) {
   wz::start_next();
   wz::after_previous();
   const int at = blockIdx.x * 256 + threadIdx.x;
@@ -23,9 +21,9 @@ extern "C" __global__ void __launch_bounds__(256)
   for (int i = 0; i < PIXELS; ++i) {
     const int w = unit * PIXELS + i - PAD_LEFT;
     if (h < 0 || h >= p.height || w < 0 || w >= p.width) continue;
-    const u16* from = x + image * p.x_n + h * p.x_h + w * p.x_w;
+    const Source* from = x + image * p.x_n + h * p.x_h + w * p.x_w;
 #pragma unroll
-    for (int c = 0; c < CHANNELS; ++c) values[i * kChannels + c] = from[c * p.x_c];
+    for (int c = 0; c < CHANNELS; ++c) values[i * kChannels + c] = wz::store<Element>(wz::load(from[c * p.x_c])).bits;
   }
   wz::Bytes16 out;
 #pragma unroll

@@ -6,7 +6,7 @@
 // row of the filter; surplus taps and channels have weight zero. Shared memory holds plain input rows; the matrix unit reads
 // the overlapping windows from them, because in the layout without swizzle consecutive rows of an operand are 16 bytes apart
 // and the distance between its 8-element columns is free: 16 bytes as well. D[channel, pixel] is computed, ROWS output rows
-// of BN pixels a tile. Weights come packed as [FILTER_H * TAPS / 2 steps of K][2][64 channels][8].
+// of BN pixels a tile; wide rows are PARTS tiles. Weights come packed as [FILTER_H * TAPS / 2 steps of K][2][64 channels][8].
 
 struct Problem {
   int tiles, tiles_per_image;
@@ -14,9 +14,10 @@ struct Problem {
 
 constexpr int kStepsRow = TAPS / 2;
 constexpr int kSteps = FILTER_H * kStepsRow;
-constexpr int kBytesRow = UNITS * 16;  // of one padded input row
+constexpr int kBytesRow = (PARTS == 1 ? UNITS : BN + TAPS - 1) * 16;  // of an input row that a tile reads
+constexpr int kBytesWholeRow = UNITS * 16;
 constexpr int kRowsIn = (ROWS - 1) * STRIDE_H + FILTER_H;
-constexpr int kBytesImage = PADDED_H * kBytesRow;
+constexpr int kBytesImage = PADDED_H * kBytesWholeRow;
 constexpr int kBytesLoaded = kRowsIn * kBytesRow;
 constexpr int kBytesStage = (kBytesLoaded + 127) / 128 * 128;
 constexpr int kBytesWeights = kSteps * 2048;
@@ -31,6 +32,14 @@ __device__ __forceinline__ u64 plain_operand(u32 address, u32 column) {
   return (u64)((address & 0x3FFFF) >> 4) | (u64)(column >> 4) << 16 | (u64)(128 >> 4) << 32;
 }
 
+struct Place {
+  int image, row, column;  // of a tile's first result; a unit of the input belongs to each column
+};
+__device__ __forceinline__ Place place_of(int tile, const Problem& p) {
+  const int image = tile / p.tiles_per_image, inside = tile - image * p.tiles_per_image;
+  return {image, inside / PARTS * ROWS, inside % PARTS * BN};
+}
+
 __device__ void produce(const Shared& shared, const unsigned char* x, const unsigned char* weights, const Problem& p) {
   barrier_expect(shared.loaded, kBytesWeights);
   load_bytes(shared.weights, weights, kBytesWeights, shared.loaded);
@@ -38,11 +47,16 @@ __device__ void produce(const Shared& shared, const unsigned char* x, const unsi
   int stage = 0;
   u32 parity = 1;
   for (int t = blockIdx.x; t < p.tiles; t += gridDim.x) {
-    const int image = t / p.tiles_per_image, row = (t - image * p.tiles_per_image) * ROWS;
+    const Place at = place_of(t, p);
+    const unsigned char* from = x + (u64)at.image * kBytesImage + STRIDE_H * at.row * kBytesWholeRow + at.column * 16;
     barrier_wait(shared.empty + 8 * stage, parity);
     barrier_expect(shared.full + 8 * stage, kBytesLoaded);
-    load_bytes(shared.stages + stage * kBytesStage, x + (u64)image * kBytesImage + STRIDE_H * row * kBytesRow,
-               kBytesLoaded, shared.full + 8 * stage);
+    if constexpr (PARTS == 1)
+      load_bytes(shared.stages + stage * kBytesStage, from, kBytesLoaded, shared.full + 8 * stage);
+    else
+      for (int i = 0; i < kRowsIn; ++i)
+        load_bytes(shared.stages + stage * kBytesStage + i * kBytesRow, from + i * kBytesWholeRow, kBytesRow,
+                   shared.full + 8 * stage);
     if (++stage == STAGES) {
       stage = 0;
       parity ^= 1;
@@ -99,9 +113,9 @@ __device__ void consume(const Shared& shared, const TensorMap& map_y, const Tail
       }
     publish_shared();
     named_sync(3 + consumer, 128);
-    const int image = t / p.tiles_per_image, row = (t - image * p.tiles_per_image) * ROWS;
+    const Place at = place_of(t, p);
     if (thread == 0)
-      for (int o = 0; o < ROWS; ++o) store_4d(map_y, out + o * BN * 128, 0, 0, row + o, image);
+      for (int o = 0; o < ROWS; ++o) store_4d(map_y, out + o * BN * 128, 0, at.column, at.row + o, at.image);
   }
   if (thread == 0) stores_done();
 }

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "backends/cuda/cuda_tactics.h"
+#include "backends/cuda/kernels/conv/first_layer.h"
 #include "backends/cuda/kernels/conv/image_maps.h"
-#include "backends/cuda/kernels/gemm/gather_problem.h"
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "base/error.h"
 
@@ -17,17 +17,18 @@ constexpr int64_t kFeatures = 64, kRowBytes = 128, kUnitBytes = 16;
 
 /// How an image is laid out for the kernel, in units of 16 bytes.
 struct StemPlan {
-  int64_t pixels, channels;           // of a unit
-  int64_t taps;                       // units that cover a row of the filter, even
-  int64_t rows, bn, tiles_per_image;  // output rows a tile, their pixels as the matrix unit counts them
-  int64_t units, padded_h;            // of an image's row; rows of an image
+  int64_t pixels, channels;  // of a unit
+  int64_t taps;              // units that cover a row of the filter, even
+  int64_t rows, parts, bn;   // output rows a tile, tiles a row, pixels of one as the matrix unit counts them
+  int64_t row_blocks;        // of an image
+  int64_t units, padded_h;   // of an image's row; rows of an image
   int64_t stages;
   size_t shared_bytes;
 
-  int64_t row_bytes() const { return units * kUnitBytes; }
+  int64_t tiles_per_image() const { return row_blocks * parts; }
   int64_t steps(const ConvolutionShape& g) const { return g.kernel_h * taps / 2; }
   int64_t stage_bytes(const ConvolutionShape& g) const {
-    return (((rows - 1) * g.stride_h + g.kernel_h) * row_bytes() + 127) / 128 * 128;
+    return (((rows - 1) * g.stride_h + g.kernel_h) * (bn + taps - 1) * kUnitBytes + 127) / 128 * 128;
   }
 };
 
@@ -36,11 +37,13 @@ std::optional<StemPlan> plan_stem(const ConvolutionShape& g, size_t shared_bytes
   p.pixels = g.stride_w, p.channels = 8 / p.pixels;
   p.taps = ((g.kernel_w + p.pixels - 1) / p.pixels + 1) / 2 * 2;
   p.rows = rows;
-  p.bn = (g.out_w + 7) / 8 * 8;
-  if (p.bn > 256 || rows * p.bn > 352) return std::nullopt;  // registers for the sums
-  p.tiles_per_image = (g.out_h + rows - 1) / rows;
-  p.units = p.bn + p.taps - 1;
-  p.padded_h = (p.tiles_per_image * rows - 1) * g.stride_h + g.kernel_h;
+  do {
+    ++p.parts;
+    p.bn = ((g.out_w + p.parts - 1) / p.parts + 7) / 8 * 8;
+  } while (p.bn > 256 || rows * p.bn > 352);  // registers for the sums
+  p.row_blocks = (g.out_h + rows - 1) / rows;
+  p.units = p.parts * p.bn + p.taps - 1;
+  p.padded_h = (p.row_blocks * rows - 1) * g.stride_h + g.kernel_h;
   const int64_t fixed = 2 * rows * p.bn * kRowBytes + p.steps(g) * 2048 + 64;
   const int64_t stage = p.stage_bytes(g) + 16;
   p.stages = std::min<int64_t>((static_cast<int64_t>(shared_bytes) - fixed) / stage, 6) / 2 * 2;
@@ -56,13 +59,10 @@ class StemSm90 final : public Tactic {
 
   std::optional<std::string> refusal(const Problem& problem) const override {
     if (!target_.arch.has_wgmma()) return "wgmma is there on sm_90a only";
-    Contraction c;
-    if (auto why = Contraction::read(problem, c)) return why;
-    if (!c.is_convolution) return "not a convolution";
-    if (c.element != DType::kFloat16 && c.element != DType::kBFloat16)
-      return "elements of type " + std::string(dtype_name(c.element)) + ", expected 16-bit floats";
+    FirstLayer layer;
+    if (auto why = FirstLayer::read(problem, layer)) return why;
+    const Contraction& c = layer.c;
     const ConvolutionShape& g = c.conv;
-    if (auto why = Gather::refusal(problem, c)) return why;
     if (g.groups != 1 || g.dilation_h != 1 || g.dilation_w != 1) return "groups or dilation";
     if (g.stride_w != 1 && g.stride_w != 2) return "a stride other than 1 or 2 along a row";
     if (g.channels > 8 / g.stride_w) return "more than " + std::to_string(8 / g.stride_w) + " channels";
@@ -76,8 +76,9 @@ class StemSm90 final : public Tactic {
   }
 
   std::vector<TacticConfig> configs(const Problem& problem) const override {
-    Contraction c;
-    Contraction::read(problem, c);
+    FirstLayer layer;
+    FirstLayer::read(problem, layer);
+    const Contraction& c = layer.c;
     std::vector<TacticConfig> list;
     for (int64_t rows : {2, 1})
       if (rows <= c.conv.out_h && plan_stem(c.conv, target_.shared_bytes_per_block, rows))
@@ -89,8 +90,9 @@ class StemSm90 final : public Tactic {
 
   /// [steps of K][2][64 features][8], K = rows of the filter x taps x channels of a unit.
   Packed pack(const Problem& problem, const TacticConfig& config) const override {
-    Contraction c;
-    Contraction::read(problem, c);
+    FirstLayer layer;
+    FirstLayer::read(problem, layer);
+    const Contraction& c = layer.c;
     const ConvolutionShape& g = c.conv;
     const StemPlan p = *plan_stem(g, target_.shared_bytes_per_block, config.get("rows"));
     const Tensor& w = *problem.inputs[static_cast<size_t>(c.b_input)].constant;
@@ -110,12 +112,13 @@ class StemSm90 final : public Tactic {
 
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
                                       const Packed& packed) const override {
-    Contraction c;
-    if (auto why = Contraction::read(problem, c))
+    FirstLayer layer;
+    if (auto why = FirstLayer::read(problem, layer))
       throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
+    const Contraction& c = layer.c;
     const StemPlan p = *plan_stem(c.conv, target_.shared_bytes_per_block, config.get("rows"));
     auto kernel = std::make_unique<CudaKernel>(target_, problem);
-    add_prepare(*kernel, c, p);
+    add_prepare(*kernel, layer, p);
     add_stem(*kernel, problem, c, p, packed);
     return kernel;
   }
@@ -125,9 +128,9 @@ class StemSm90 final : public Tactic {
     text += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
   }
 
-  void add_prepare(CudaKernel& kernel, const Contraction& c, const StemPlan& p) const {
-    const ConvolutionShape& g = c.conv;
-    std::string text;
+  void add_prepare(CudaKernel& kernel, const FirstLayer& layer, const StemPlan& p) const {
+    const ConvolutionShape& g = layer.c.conv;
+    std::string text = layer.types();
     define(text, "UNITS", p.units), define(text, "PADDED_H", p.padded_h), define(text, "PIXELS", p.pixels);
     define(text, "CHANNELS", g.channels), define(text, "PAD_TOP", g.pad_top),
         define(text, "PAD_LEFT", g.pad_left);
@@ -147,7 +150,7 @@ class StemSm90 final : public Tactic {
     geometry.early_start = true;
     kernel.set_workspace(static_cast<size_t>(image.units) * kUnitBytes);
     kernel.add(make_cuda_source("conv/stem_prepare.cu", text), "stem_prepare", geometry)
-        .input(static_cast<size_t>(c.a_input))
+        .input(layer.input)
         .workspace()
         .value(image);
   }
@@ -160,11 +163,12 @@ class StemSm90 final : public Tactic {
     define(text, "CLUSTER", 1), define(text, "TAPS", p.taps), define(text, "FILTER_H", g.kernel_h);
     define(text, "STRIDE_H", g.stride_h), define(text, "UNITS", p.units),
         define(text, "PADDED_H", p.padded_h);
-    define(text, "ROWS", p.rows), define(text, "BN", p.bn), define(text, "STAGES", p.stages);
+    define(text, "ROWS", p.rows), define(text, "PARTS", p.parts), define(text, "BN", p.bn);
+    define(text, "STAGES", p.stages);
     text += "#include \"gemm/sm90.cuh\"\n" + wgmma_source(p.bn, c.element);
     struct {
       int tiles, tiles_per_image;
-    } parameters{static_cast<int>(g.batch * p.tiles_per_image), static_cast<int>(p.tiles_per_image)};
+    } parameters{static_cast<int>(g.batch * p.tiles_per_image()), static_cast<int>(p.tiles_per_image())};
     CudaGeometry geometry;
     geometry.grid.x = static_cast<unsigned>(std::min(parameters.tiles, target_.multiprocessors));
     geometry.block.x = 384;
