@@ -123,7 +123,11 @@ class Network:
 
     def half(self):
         module = copy.deepcopy(self.module).to("cuda", TYPES[self.precision])
-        return module.to(memory_format=torch.channels_last) if self.examples[0].dim() == 4 else module
+        if self.examples[0].dim() == 4:
+            for weight in module.parameters():
+                if weight.dim() == 4:
+                    weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+        return module
 
     def arguments(self, batch, half):
         made = []
