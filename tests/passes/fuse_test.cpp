@@ -104,7 +104,7 @@ TEST(Fuse, ScalarsStayInBodiesAndTensorsAreOperands) {
 
 TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
   const auto fused = [](const std::string& product, bool target_takes_them, bool channels_last = true,
-                        int64_t multiple = 1) {
+                        int64_t multiple = 1, double launch_seconds = 0) {
     const auto graph = read_graph(
         "graph(%x: float32[n,8,5,5], %g: float32[n,8,1,1], %p: float32[n,1,5,5]) -> (%y) {\n"
         "%w: float32[1,8,1,1] = constant [1, 2, 3, 4, 5, 6, 7, 8]\n%m = " +
@@ -113,6 +113,7 @@ TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
       if (channels_last && v->type.rank() == 4 && !v->is_constant()) v->layout = Layout::kChannelsLast;
     TargetTraits target = test_target();
     if (target_takes_them) target.gated_types = {DType::kFloat32};
+    target.launch_seconds = launch_seconds;
     target.gated_channel_multiple = multiple;
     PassContext context(target, {});
     run_pass(*graph, fuse(), context);
@@ -123,8 +124,9 @@ TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
   const std::string apart = "pointwise: Mul\ncontraction: Conv Relu\n";
   EXPECT_EQ(fused("Mul(%x, %g)", false), apart);
   EXPECT_EQ(fused("Mul(%x, %g)", true, false), apart);
-  EXPECT_EQ(fused("Mul(%x, %g)", true, true, 8), apart);  // one output channel
-  EXPECT_EQ(fused("Mul(%x, %p)", true), apart);           // a factor a pixel
+  EXPECT_EQ(fused("Mul(%x, %g)", true, true, 8), apart);     // one output channel
+  EXPECT_EQ(fused("Mul(%x, %g)", true, true, 1, 1), apart);  // a launch costs more than the traffic
+  EXPECT_EQ(fused("Mul(%x, %p)", true), apart);              // a factor a pixel
   EXPECT_EQ(fused("Add(%x, %g)", true), "pointwise: Add\ncontraction: Conv Relu\n");
 }
 
@@ -140,6 +142,7 @@ TEST(Fuse, MeansJoinDepthwiseConvolutionsWhereTheTargetGivesThem) {
       if (v->type.rank() == 4 && !v->is_constant()) v->layout = Layout::kChannelsLast;
     TargetTraits target = test_target();
     if (target_gives_them) target.mean_types = {DType::kFloat32};
+    target.launch_seconds = 0;
     PassContext context(target, {});
     run_pass(*graph, fuse(), context);
     return summary(*graph);

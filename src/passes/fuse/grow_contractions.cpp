@@ -36,6 +36,12 @@ bool is_one_of(DType type, const std::vector<DType>& types) {
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+/// Whether moving so many bytes takes longer than starting a kernel. Below, small convolutions are faster by
+/// kernels that split their sums, which take neither gates nor means.
+bool outweighs_launch(double bytes, const TargetTraits& target) {
+  return bytes > target.launch_seconds * target.bytes_per_second;
+}
+
 /// Whether the target's 1x1 convolutions take a factor an image and channel on this one's input.
 bool takes_gates(const TargetTraits& target, const Node& mix) {
   const Dims& w = mix.input(1)->constant->dims();
@@ -50,7 +56,8 @@ bool is_concatenated(const Value& x) {
 
 /// The product of a convolution's input with one factor an image and channel (a squeeze-and-excite gate),
 /// where the target's kernels multiply while they read the input; else null.
-Node* gate_before(const Node& main, const Groups& groups, const TargetTraits& target) {
+Node* gate_before(const Node& main, const Groups& groups, const SizeModel& sizes,
+                  const TargetTraits& target) {
   Node* product =
       is_channel_mix(main) && takes_gates(target, main) ? produced_by(main.input(0), "Mul") : nullptr;
   if (!product || product->graph() != main.graph() || !is_read_once(product->output(0)) ||
@@ -66,7 +73,7 @@ Node* gate_before(const Node& main, const Groups& groups, const TargetTraits& ta
     const SymbolTable& symbols = main.graph()->symbols();
     if ((symbols.equal(g[0], full[0]) || symbols.equal(g[0], 1)) && symbols.equal(g[1], full[1]) &&
         symbols.equal(g[2], 1) && symbols.equal(g[3], 1))
-      return product;
+      return outweighs_launch(2 * sizes.bytes_of(*x), target) ? product : nullptr;
   }
   return nullptr;
 }
@@ -149,8 +156,8 @@ std::vector<Node*> conversions_before(const Node& main, const std::vector<Node*>
 Node* mean_behind(const Node& main, const std::vector<Node*>& nodes, const SizeModel& sizes,
                   const TargetTraits& target) {
   Value* y = nodes.back()->output(0);
-  if (!is_one_of(y->type.dtype, target.mean_types) || !is_plain_depthwise(main, sizes) ||
-      is_concatenated(*y) || y->graph()->is_output(y))
+  if (!is_one_of(y->type.dtype, target.mean_types) || !outweighs_launch(sizes.bytes_of(*y), target) ||
+      !is_plain_depthwise(main, sizes) || is_concatenated(*y) || y->graph()->is_output(y))
     return nullptr;
   if (!has_channel_constants(main, nodes)) return nullptr;
   for (const Use& u : y->uses()) {
@@ -171,7 +178,7 @@ class Tail {
  public:
   Tail(Node& main, Groups& groups, const SizeModel& sizes, PassContext& context)
       : main_(main), groups_(groups), sizes_(sizes), context_(context), nodes_{&main} {
-    if (Node* gate = gate_before(main, groups, context.target)) nodes_.push_back(gate);
+    if (Node* gate = gate_before(main, groups, sizes, context.target)) nodes_.push_back(gate);
   }
 
   void grow() {
