@@ -20,7 +20,7 @@ void evaluate(EvalContext& c) {
   c.check(x.size() >= 2, "expected scores [N,C,...], found " + dims_text(x));
   std::vector<double> values = c.input(0).to_doubles();
   const int64_t classes = x[1], inner = dims_product(x, 2, x.size());
-  for (int64_t i = 0; i < x[0] * inner; ++i) {
+  for (int64_t i = 0; classes > 0 && i < x[0] * inner; ++i) {
     double* line = values.data() + i / inner * classes * inner + i % inner;
     double top = line[0], sum = 0;
     for (int64_t k = 1; k < classes; ++k) top = std::max(top, line[k * inner]);
