@@ -204,13 +204,12 @@ WZ_FN float odd_float(double x) {
   return float_of_bits(bits_of_float(near) | 1);
 }
 WZ_FN float exp2_approx(float x) { return std::exp2f(x); }
-WZ_FN float exp2_flushed(float x) {
+WZ_FN float exp2_normal(float x) {
   const float y = std::exp2f(x);
   return y < 0x1p-126f ? 0.0f : y;
 }
 WZ_FN float log2_approx(float x) { return std::log2f(x); }
 WZ_FN float rcp_approx(float x) { return 1.0f / x; }
-WZ_FN float exp2_normal(float x) { return std::exp2f(x); }
 WZ_FN float rcp_normal(float x) { return 1.0f / x; }
 WZ_FN float tanh_approx(float x) {  // as wrong as it may be, up to saturation
   const float y = std::tanh(x) * (1.0f + 0x1p-11f);

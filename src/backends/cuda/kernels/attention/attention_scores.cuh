@@ -50,12 +50,12 @@ struct AttentionScores {
     most = max_nan(most, shuffle_xor(most, 1));
     most = max_nan(most, shuffle_xor(most, 2));
     const float shift = most == -infinity() ? 0.0f : most * unit();
-    const float scale = exp2_flushed(top * unit() - shift);
+    const float scale = exp2_normal(top * unit() - shift);
     float added = 0;
 #pragma unroll
     for (int n = 0; n < kTile / 8; ++n) {
-      score[n][at] = exp2_flushed(score[n][at] * unit() - shift);
-      score[n][at + 1] = exp2_flushed(score[n][at + 1] * unit() - shift);
+      score[n][at] = exp2_normal(score[n][at] * unit() - shift);
+      score[n][at + 1] = exp2_normal(score[n][at + 1] * unit() - shift);
       added += score[n][at] + score[n][at + 1];
     }
     sum = sum * scale + added;

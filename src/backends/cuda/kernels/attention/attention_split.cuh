@@ -162,8 +162,8 @@ struct AttentionSplit {
     const float shift = top == -Scores::infinity() ? 0.0f : top;
     float all = 0;
 #pragma unroll
-    for (int w = 0; w < P::kWarps; ++w) all += room.sums[w][row] * exp2_flushed(room.tops[w][row] - shift);
-    return all == 0 ? 0.0f : exp2_flushed(room.tops[warp][row] - shift) / all;
+    for (int w = 0; w < P::kWarps; ++w) all += room.sums[w][row] * exp2_normal(room.tops[w][row] - shift);
+    return all == 0 ? 0.0f : exp2_normal(room.tops[warp][row] - shift) / all;
   }
 
   static WZ_FN void join(const float* parts, T* y, int first_row) {
