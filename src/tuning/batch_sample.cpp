@@ -64,7 +64,7 @@ std::vector<Tensor> elements_of(const Problem& few, const Bindings& bindings,
 }  // namespace
 
 BatchSample::BatchSample(const Problem& problem, const SmallerBatch& smaller)
-    : few_(std::make_shared<Problem>(problem)), bindings_(smaller.bindings) {}
+    : few_(problem), bindings_(smaller.bindings) {}
 
 std::optional<BatchSample> BatchSample::of(const Problem& problem, const SmallerBatch& smaller,
                                            uint64_t seed) {
@@ -94,7 +94,7 @@ bool BatchSample::take_operands(const Problem& problem, const SmallerBatch& smal
     if (d.constant) return false;  // known at these shapes alone
     auto few = shrink(d, *value, smaller);
     if (!few || (few->second > 0 && !has_rows_apart(d))) return false;
-    few_->inputs[i] = std::move(few->first);
+    few_.inputs[i] = std::move(few->first);
     per_row_.back() = few->second;
   }
   for (size_t i = 0; i < problem.outputs.size(); ++i) {
@@ -102,14 +102,14 @@ bool BatchSample::take_operands(const Problem& problem, const SmallerBatch& smal
     if (problem.outputs[i].dtype == DType::kUndefined) continue;
     auto few = shrink(problem.outputs[i], *problem.region->output(i), smaller);
     if (!few || few->second == 0) return false;
-    few_->outputs[i] = std::move(few->first);
+    few_.outputs[i] = std::move(few->first);
     output_per_row_.back() = few->second;
   }
   return true;
 }
 
 std::vector<int64_t> BatchSample::in_few(size_t output, const std::vector<int64_t>& at) const {
-  const Dims& dims = few_->outputs[output].dims;
+  const Dims& dims = few_.outputs[output].dims;
   const int64_t extent = output_per_row_[output];
   const int64_t row = element_count(Dims(dims.begin() + 1, dims.end())) * extent;
   std::vector<int64_t> result;
@@ -119,15 +119,15 @@ std::vector<int64_t> BatchSample::in_few(size_t output, const std::vector<int64_
 
 /// The reference on rows 0, 1, ... n-1, and on n-1, ... 1 and another one: the shared rows must not notice.
 bool BatchSample::rows_are_alone(uint64_t seed) const {
-  const std::vector<Datum> inputs = make_inputs(*few_, InputKind::kRandom, seed);
-  std::vector<Datum> turned = make_inputs(*few_, InputKind::kRandom, seed + 1);
+  const std::vector<Datum> inputs = make_inputs(few_, InputKind::kRandom, seed);
+  std::vector<Datum> turned = make_inputs(few_, InputKind::kRandom, seed + 1);
   int64_t rows = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (per_row_[i] == 0) {
       turned[i] = inputs[i];
       continue;
     }
-    rows = few_->inputs[i].dims[0] / per_row_[i];
+    rows = few_.inputs[i].dims[0] / per_row_[i];
     const size_t bytes = inputs[i].tensor.size_bytes() / static_cast<size_t>(rows);
     for (int64_t r = 1; r < rows; ++r)
       std::memcpy(turned[i].tensor.as<char>() + static_cast<size_t>(rows - 1 - r) * bytes,
@@ -135,7 +135,7 @@ bool BatchSample::rows_are_alone(uint64_t seed) const {
   }
   if (rows < 2) return false;
   std::vector<std::vector<int64_t>> at, turned_at;
-  for (const TensorDesc& d : few_->outputs) {
+  for (const TensorDesc& d : few_.outputs) {
     at.emplace_back();
     turned_at.emplace_back();
     if (d.dtype == DType::kUndefined) continue;
@@ -146,8 +146,8 @@ bool BatchSample::rows_are_alone(uint64_t seed) const {
         turned_at.back().push_back((rows - 1 - r) * row + flat % row);
       }
   }
-  const std::vector<Tensor> want = elements_of(*few_, bindings_, inputs, at),
-                            found = elements_of(*few_, bindings_, turned, turned_at);
+  const std::vector<Tensor> want = elements_of(few_, bindings_, inputs, at),
+                            found = elements_of(few_, bindings_, turned, turned_at);
   for (size_t i = 0; i < want.size(); ++i)
     if (want[i].is_defined() && !want[i].same_bits(found[i])) return false;
   return true;

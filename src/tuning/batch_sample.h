@@ -2,7 +2,6 @@
 // Judging a problem of a large batch by a few rows of it, which stand in many places: the reference computes
 // the few, and every element of the whole has its like there.
 #pragma once
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -24,7 +23,7 @@ class BatchSample {
   /// asked, with rows that change places).
   static std::optional<BatchSample> of(const Problem& problem, const SmallerBatch& smaller, uint64_t seed);
 
-  const Problem& few() const { return *few_; }
+  const Problem& few() const { return few_; }
   const Bindings& bindings() const { return bindings_; }
   bool has_batch(size_t input) const { return per_row_[input] > 0; }
   /// Extent along axis 0 of one row of the batch.
@@ -39,7 +38,7 @@ class BatchSample {
   bool take_operands(const Problem& problem, const SmallerBatch& smaller);
   bool rows_are_alone(uint64_t seed) const;
 
-  std::shared_ptr<Problem> few_;  // where it lies does not change when this moves
+  Problem few_;
   Bindings bindings_;
   std::vector<int64_t> per_row_, output_per_row_;
   std::vector<int64_t> source_;
