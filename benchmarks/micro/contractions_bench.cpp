@@ -5,23 +5,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <random>
 
 #include "backends/cpu/cpu_backend.h"
 #include "device/region.h"
 #include "ops/infer.h"
+#include "thread_clock.h"
 
 namespace wootz {
 namespace {
-
-/// One thread is timed by its processor time, which other processes disturb little; several by the wall
-/// clock.
-double now_us(int threads) {
-  timespec t{};
-  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-}
 
 struct Layer {
   const char* name;

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <map>
 #include <thread>
 
@@ -20,19 +19,12 @@
 #include "memory/bind_shapes.h"
 #include "memory/placement.h"
 #include "onednn_peer.h"
+#include "thread_clock.h"
 #include "tuning/problem_key.h"
 #include "tuning/region_check.h"
 
 namespace wootz {
 namespace {
-
-/// One thread is timed by its processor time, which other processes disturb little; several by the wall
-/// clock.
-double now_us(int threads) {
-  timespec t{};
-  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-}
 
 bool is_contraction_region(const Node& node) {
   if (!is_region(node)) return false;
