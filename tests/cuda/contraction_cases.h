@@ -77,6 +77,7 @@ struct ConvolutionCase {
   Storage x_storage = Storage::kChannelsLast, y_storage = Storage::kChannelsLast;
   bool constant_w = true;
   bool from_float = false;  // the input is float32, and cast first
+  bool to_float = false;    // the result is cast to float32
   bool gated = false;       // the input is multiplied by one factor an image and channel first
 };
 
@@ -100,7 +101,14 @@ inline void add_convolution(CudaCase& test, const ConvolutionCase& p) {
   test.node("Conv", {p.gated ? "gated" : p.from_float ? "cast" : "0", "1", "2"}, {"y"}, a);
   const int64_t oh = (p.h + p.pads[0] + p.pads[2] - (p.kh - 1) * p.dilation - 1) / p.stride + 1;
   const int64_t ow = (p.w + p.pads[1] + p.pads[3] - (p.kw - 1) * p.dilation - 1) / p.stride + 1;
-  test.result(add_tail(test, p.tail, p.dtype, {p.n, p.m, oh, ow}, p.y_storage, p.gated ? 4 : 3), p.y_storage);
+  std::string result = add_tail(test, p.tail, p.dtype, {p.n, p.m, oh, ow}, p.y_storage, p.gated ? 4 : 3);
+  if (p.to_float) {
+    Attributes cast;
+    cast.set("to", int64_t{1});
+    test.node("Cast", {result}, {"float"}, cast);
+    result = "float";
+  }
+  test.result(result, p.y_storage);
   const double k = static_cast<double>(p.c / p.group * p.kh * p.kw), bound = tolerance_of(p.dtype);
   test.tolerance(bound, bound * std::sqrt(k));
 }

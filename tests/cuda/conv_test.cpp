@@ -68,6 +68,26 @@ TEST(CudaConv, Pointwise) {
               {kSm90, kSplitK, kMma});
 }
 
+TEST(CudaConv, ResultsThatNoBulkCopyWrites) {
+  const ConvolutionCase heads = {.n = 2, .c = 64, .h = 19, .w = 19, .m = 546, .to_float = true};
+  expect_each(heads, {kSm90});
+  for (const int64_t m : {16, 24, 91, 126, 364, 380}) {
+    ConvolutionCase p = heads;
+    p.m = m, p.tail = m == 16 ? TailKind::kNone : m == 24 ? TailKind::kResidualRelu : TailKind::kRelu;
+    p.h = m == 364 ? 23 : 9;
+    expect_each(p, {kSm90});
+    p.to_float = false, p.dtype = m == 126 ? DType::kBFloat16 : DType::kFloat16;
+    expect_each(p, {kSm90});
+  }
+  // Row-major results, and pixels of a few channels each.
+  expect_each({.n = 3, .c = 64, .h = 12, .w = 10, .m = 72, .y_storage = Storage::kRowMajor}, {kSm90});
+  expect_each({.n = 3, .c = 64, .h = 5, .w = 7, .m = 3, .y_storage = Storage::kRowMajor, .to_float = true},
+              {kSm90});
+  expect_each(
+      {.n = 2, .c = 72, .h = 30, .w = 30, .m = 40, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}, .gated = true},
+      {kSm90});
+}
+
 TEST(CudaConv, FirstLayersReadFloats) {
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
     // A wide row in two parts, one in three of which the last is short, and a plain one.

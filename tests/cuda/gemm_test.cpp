@@ -82,6 +82,15 @@ TEST(CudaGemm, Float32) {
   expect_each({.a = {300, 8}, .b = {8, 7}, .dtype = DType::kFloat32, .tail = TailKind::kScaleRows}, {kSimt});
 }
 
+TEST(CudaGemm, RowsThatNoBulkCopyWrites) {
+  expect_each({.a = {300, 72}, .b = {72, 91}, .bias = true}, {kSm90});
+  expect_each({.a = {130, 64}, .b = {64, 20}, .tail = TailKind::kGelu}, {kSm90});
+  CudaCase batched;
+  add_product(batched, {.a = {2, 3, 100, 64}, .b = {2, 3, 64, 50}, .constant_b = false});
+  batched.problem().inputs[1].strides = {3 * 64 * 50, 64 * 50, 1, 64};
+  batched.brief().expect(kSm90);
+}
+
 TEST(CudaGemm, BatchedOnHopper) {
   CudaCase test;
   add_product(test, {.a = {2, 3, 100, 64}, .b = {2, 3, 64, 72}, .constant_b = false});

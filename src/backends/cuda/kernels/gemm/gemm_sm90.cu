@@ -4,7 +4,8 @@
 // Persistent and warp-specialised: one producer thread keeps a ring of stages filled by bulk tensor copies, two or three
 // consumer warpgroups multiply; they share a tile (cooperative) or alternate tiles (ping-pong). A is a matrix, a batch of
 // matrices, or an image read as columns of filter positions; GATED: its channels are multiplied by an image's factors first. The constants in CAPITALS, wgmma() for n = BN and the tail
-// (finish, Tail, Row) come from the host.
+// (finish, Tail, Row) come from the host. Results leave through shared memory and bulk copies; DIRECT: straight from registers,
+// for results of another type, rows that begin anywhere and tiles of any width.
 
 // What may change between launches of one compiled kernel.
 struct Problem {
@@ -21,7 +22,9 @@ constexpr int kRowBytes = 128;  // one row of 64 halves = the span of the 128-by
 constexpr int kBytesA = kTileRows * kRowBytes;
 constexpr int kBytesB = BN * kRowBytes;
 constexpr int kBytesStage = kBytesA + (B_RESIDENT ? 0 : kBytesB);
+constexpr int kPairs = BN / 8;  // of columns that a lane holds in one row
 constexpr int kPanels = BN / 64;
+static_assert(BN % 8 == 0 && (DIRECT || BN % 64 == 0) && !(DIRECT && HAS_RESIDUAL));
 constexpr int kBytesPanel = 64 * kRowBytes;
 constexpr int kConsumersPerStage = PINGPONG ? 1 : CONSUMERS;
 constexpr int kClusterM = CLUSTER_ALONG_N ? 1 : CLUSTER;
@@ -241,6 +244,30 @@ __device__ __forceinline__ void multiply_gated(float (&sum)[BN / 2], u32 row, co
 }
 #endif
 
+#if DIRECT
+// A lane has pairs of neighbouring columns of two rows; four lanes together write eight columns of a row.
+__device__ __forceinline__ void store_directly(const float (&sum)[BN / 2], const u32 (&column_pairs)[HAS_COLUMN ? kPairs : 1],
+                                               const Tile& tile, int first_row, const Problem& p, const Tail& tail, int lane) {
+  const float no_residual[2] = {};
+#pragma unroll
+  for (int lower = 0; lower < 2; ++lower) {
+    const int row = first_row + lower * 8;
+    if (row >= p.rows) continue;
+    const Row at = row_at(tile.matrix, row, p.rows, tail);
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      const int col = tile.col + j * 8 + lane % 4 * 2;
+      if (N % BN != 0 && col >= N) continue;
+      const u32 both = HAS_COLUMN ? column_pairs[j] : 0;
+      const float column[2] = {low_half<Column>(both), high_half<Column>(both)};
+      float x[2] = {sum[j * 4 + lower * 2], sum[j * 4 + lower * 2 + 1]};
+      finish<2>(x, column, no_residual, at, col, tail);
+      store_result<2>(x, at, col, tail);
+    }
+  }
+}
+#endif
+
 __device__ void consume(const Shared& shared, const TensorMap& map_c, const TensorMap& map_residual, const Tail& tail,
                         const Problem& p, const Element* __restrict__ gate, int consumer) {
   const u32 rank = cluster_rank();
@@ -277,10 +304,10 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
       }
     }
     // Read before the products: in the epilogue each of these loads would be waited for.
-    u32 column_pairs[HAS_COLUMN ? kPanels * 8 : 1];
+    u32 column_pairs[HAS_COLUMN ? kPairs : 1];
     if constexpr (HAS_COLUMN) {
 #pragma unroll
-      for (int j = 0; j < kPanels * 8; ++j) {
+      for (int j = 0; j < kPairs; ++j) {
         const int col = tile.col + j * 8 + lane % 4 * 2;
         column_pairs[j] = N % BN == 0 || col < N ? column_pair(tail, col) : 0;
       }
@@ -331,6 +358,11 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
 #endif
     if constexpr (PINGPONG) at.skip(kBlocksK);
 
+#if DIRECT
+#pragma unroll
+    for (int i = 0; i < M_BLOCKS; ++i)
+      store_directly(sum[i], column_pairs, tile, tile.row + first_row + i * 64 + warp * 16 + lane / 4, p, tail, lane);
+#else
     if constexpr (HAS_RESIDUAL) {
       barrier_wait(residual_bar, residual_parity);
       residual_parity ^= 1;
@@ -376,6 +408,7 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
         if (thread == 0) store_panel(map_c, buffer, tile, tile.col + panel * 64, tile.row + first_row + i * 64, p);
       }
     }
+#endif
   }
   if (thread == 0) stores_done();
 }

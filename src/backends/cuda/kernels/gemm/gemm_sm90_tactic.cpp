@@ -13,9 +13,10 @@ namespace {
 
 constexpr int64_t kRowBytes = 128, kPanelBytes = 64 * kRowBytes, kMostStages = 8;
 
-/// A tile and how warpgroups and blocks share it (gemm_sm90.cu).
+/// A tile, how warpgroups and blocks share it, and how results leave (gemm_sm90.cu).
 struct Way {
   int64_t m_blocks, bn, consumers, pingpong, cluster, along_n, resident;
+  int64_t direct = 0;
 
   int64_t tile_rows() const { return 64 * m_blocks * (pingpong ? 1 : consumers); }
   TacticConfig config() const {
@@ -25,19 +26,28 @@ struct Way {
              {"pingpong", pingpong},
              {"cluster", cluster},
              {"along_n", along_n},
-             {"resident", resident}}};
+             {"resident", resident},
+             {"direct", direct}}};
   }
   static Way of(const TacticConfig& c) {
     return {c.get("m_blocks"),   c.get("n"),       c.get("consumers"), c.get("pingpong"),
-            c.get("cluster", 1), c.get("along_n"), c.get("resident")};
+            c.get("cluster", 1), c.get("along_n"), c.get("resident"),  c.get("direct")};
   }
 };
+// Results through shared memory in panels of 64 columns.
 constexpr Way kWays[] = {
     {2, 128, 2, 1, 1, 0, 0}, {1, 256, 2, 0, 1, 0, 0}, {1, 256, 2, 0, 2, 0, 0}, {2, 128, 2, 0, 2, 1, 0},
     {1, 128, 3, 0, 1, 0, 0}, {1, 256, 2, 1, 1, 0, 0}, {1, 256, 2, 1, 2, 0, 0}, {1, 192, 2, 0, 1, 0, 0},
     {1, 192, 2, 1, 1, 0, 0}, {1, 128, 2, 0, 1, 0, 0}, {1, 128, 2, 1, 1, 0, 0}, {2, 64, 2, 1, 1, 0, 0},
     {1, 64, 2, 1, 1, 0, 0},  {1, 256, 2, 1, 1, 0, 1}, {2, 128, 2, 1, 1, 0, 1}, {1, 256, 2, 0, 1, 0, 1},
 };
+
+// Results straight from registers: as wide as the columns divide evenly.
+constexpr Way kDirectWays[] = {{2, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 0, 2, 1, 0, 1}, {1, 0, 3, 0, 1, 0, 0, 1},
+                               {1, 0, 2, 0, 1, 0, 0, 1}, {1, 0, 2, 0, 2, 0, 0, 1}, {1, 0, 2, 1, 1, 0, 0, 1}};
+// Registers of a consumer's sums.
+constexpr int64_t kMostSums = 128, kMostSumsOfThree = 96;
+constexpr int64_t kWidestNarrow = 48;
 
 /// Buffers in shared memory.
 struct Room {
@@ -70,15 +80,14 @@ class GemmSm90 final : public Tactic {
 
   std::optional<std::string> refusal(const Problem& problem) const override {
     GatedOperands o;
-    if (auto why = GatedOperands::read(target_, problem, o)) return why;
-    return o.result_refusal();
+    return GatedOperands::read(target_, problem, o);
   }
 
   std::vector<TacticConfig> configs(const Problem& problem) const override {
     GatedOperands o;
     GatedOperands::read(target_, problem, o);
     std::vector<std::pair<double, TacticConfig>> rated;
-    for (const Way& way : kWays)
+    for (const Way& way : ways(o))
       if (fits(way, o)) rated.emplace_back(cost(way, o), way.config());
     std::stable_sort(rated.begin(), rated.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -101,7 +110,7 @@ class GemmSm90 final : public Tactic {
       throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const Contraction& c = o.contraction();
     const Way way = Way::of(config);
-    const StagedOperands staged = o.staged();
+    const StagedOperands staged = o.staged(way.direct);
     const TailSource tail(c, staged);
     const Room room = room_for(way, o);
     const int64_t along_m = way.along_n ? 1 : way.cluster, along_n = way.along_n ? way.cluster : 1;
@@ -136,13 +145,7 @@ class GemmSm90 final : public Tactic {
     CudaLaunch& launch = kernel->add(make_cuda_source("gemm/gemm_sm90.cu", text), "gemm", geometry);
     launch.map_input(static_cast<size_t>(c.a_input), o.a_map(way.tile_rows() / along_n));
     o.add_b(launch, packed, way.bn / along_m);
-    launch.map_output(0, o.result_map(64));
-    if (staged.residual >= 0) {
-      const TailOperand& residual = c.operands[static_cast<size_t>(staged.residual)];
-      launch.map_input(static_cast<size_t>(residual.input), o.residual_map(residual, 64));
-    } else {
-      launch.map_output(0, o.result_map(64));  // not used
-    }
+    add_result(launch, way, o, staged);
     launch.value(parameters);
     if (o.gate < 0)
       launch.null();
@@ -159,6 +162,43 @@ class GemmSm90 final : public Tactic {
     int64_t gate_image;
   };
 
+  /// The maps of the result and of the staged residual; one that is not used stands in for another.
+  static void add_result(CudaLaunch& launch, const Way& way, const GatedOperands& o,
+                         const StagedOperands& staged) {
+    const size_t a = static_cast<size_t>(o.contraction().a_input);
+    if (way.direct) {
+      launch.map_input(a, o.a_map(64)).map_input(a, o.a_map(64));
+      return;
+    }
+    launch.map_output(0, o.result_map(64));
+    if (staged.residual < 0) {
+      launch.map_output(0, o.result_map(64));
+      return;
+    }
+    const TailOperand& residual = o.contraction().operands[static_cast<size_t>(staged.residual)];
+    launch.map_input(static_cast<size_t>(residual.input), o.residual_map(residual, 64));
+  }
+
+  /// What may be tried: tiles of whole panels where the copy engine can write the result, and tiles of one
+  /// narrow column or of evenly divided columns where it cannot or 64 columns would be mostly empty.
+  static std::vector<Way> ways(const GatedOperands& o) {
+    const int64_t n = o.contraction().n;
+    std::vector<Way> list;
+    if (o.has_result_map()) list.assign(std::begin(kWays), std::end(kWays));
+    if (o.has_result_map() && n > kWidestNarrow) return list;
+    int64_t last = 0;
+    for (int64_t columns = 1; columns == 1 || n > 96 * (columns - 1); ++columns) {
+      const int64_t bn = n <= kWidestNarrow ? ceil_div(n, 8) * 8 : ceil_div(ceil_div(n, columns), 16) * 16;
+      if (bn > 256 || bn == last) continue;
+      last = bn;
+      for (Way way : kDirectWays) {
+        way.bn = bn;
+        list.push_back(way);
+      }
+    }
+    return list;
+  }
+
   static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
   static int64_t tiles_m(const Way& w, const GatedOperands& o) {
     return ceil_div(o.rows(), w.tile_rows() * (w.along_n ? 1 : w.cluster));
@@ -171,7 +211,8 @@ class GemmSm90 final : public Tactic {
     const int64_t all = w.m_blocks * w.bn / 64, barriers = 1024;
     Room room;
     // A residual waits in the panels for its tile, so there must be one for each; otherwise two take turns.
-    room.panels = o.staged().residual >= 0 || all % 2 != 0 ? all : 2;
+    room.panels = o.staged(w.direct).residual >= 0 || all % 2 != 0 ? all : 2;
+    if (w.direct) room.panels = 0;
     const int64_t panel_bytes = w.consumers * room.panels * kPanelBytes;
     const int64_t resident = w.resident ? o.blocks_k() * w.bn * kRowBytes : 0;
     const int64_t stage = (w.tile_rows() + (w.resident ? 0 : w.bn)) * kRowBytes;
@@ -188,7 +229,10 @@ class GemmSm90 final : public Tactic {
     if (o.gate >= 0 && (w.m_blocks > 1 || w.bn > 128)) return false;  // fragments and factors need registers
     if (w.bn > 64 && c.n <= w.bn / 2) return false;                   // half of every tile is empty
     if (w.cluster > 1 && (o.is_batched() || tiles_m(w, o) * tiles_n(w, c) < 64)) return false;
-    if (w.cluster > 1 && w.along_n && c.n % (w.bn * w.cluster) != 0) return false;
+    if (w.cluster > 1 && w.along_n && ceil_div(c.n, w.bn) % w.cluster != 0) return false;
+    if (w.cluster > 1 && !w.along_n && w.bn % 16 != 0)
+      return false;  // each block fetches whole swizzle atoms
+    if (w.direct && w.m_blocks * w.bn / 2 > (w.consumers == 3 ? kMostSumsOfThree : kMostSums)) return false;
     if (w.resident)
       return !o.is_batched() && c.n > w.bn && o.blocks_k() <= 4 &&
              tiles_n(w, c) <= target_.multiprocessors / 4 &&
@@ -204,7 +248,9 @@ class GemmSm90 final : public Tactic {
     // Clocks: 1,024 multiply-adds of the matrix unit each, narrow tiles at half; 28 bytes from L2, operands
     // shared in clusters; the epilogue, which ping-pong hides behind the other consumer's products.
     const double k = double(o.blocks_k() * 64);
-    const double products = area * k / (w.bn >= 128 ? 4096.0 : 2600.0);
+    // Narrower than 64, a tile waits for shared memory, which gives 128 bytes a clock.
+    const double products = w.bn < 64 ? k / 32 * double(w.tile_rows() / 64 * (2048 + 32 * w.bn)) / 128
+                                      : area * k / (w.bn >= 96 ? 4096.0 : 2600.0);
     const double copies = (w.cluster > 1 ? 0.8 : 1.0) * edge * k * 2 / 50.0;
     const double epilogue = area / 16.0;
     const double main = std::max(products, copies);
@@ -220,7 +266,7 @@ class GemmSm90 final : public Tactic {
     define("M_BLOCKS", w.m_blocks), define("BN", w.bn), define("CONSUMERS", w.consumers);
     define("PINGPONG", w.pingpong), define("CLUSTER", w.cluster), define("CLUSTER_ALONG_N", w.along_n);
     define("B_RESIDENT", w.resident), define("GROUP_M", 8);
-    define("STAGES", room.stages), define("PANEL_BUFFERS", room.panels);
+    define("STAGES", room.stages), define("PANEL_BUFFERS", room.panels), define("DIRECT", w.direct);
     return text;
   }
 

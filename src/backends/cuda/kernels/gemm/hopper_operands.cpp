@@ -76,7 +76,7 @@ std::optional<std::string> HopperOperands::read_product() {
   }
   if (dims.size() > 2) return "more than two batch dimensions";
   for (const Axis& d : dims)
-    if (!aligned({d.a, d.b, d.y})) return "matrices of a batch do not begin on multiples of 16 bytes";
+    if (!aligned({d.a, d.b})) return "matrices of a batch do not begin on multiples of 16 bytes";
   if (!dims.empty()) {
     const Axis& d = dims.back();
     batch_.inner = d.size, batch_.a_inner = d.a, batch_.b_inner = d.b, batch_.y_inner = d.y;
@@ -104,17 +104,10 @@ std::optional<std::string> HopperOperands::read_convolution() const {
   return std::nullopt;
 }
 
-std::optional<std::string> HopperOperands::result_refusal() const {
-  if (c_.result != c_.element) return "a result of another type than the operands";
-  if (c_.n != 1 && c_.y_column != 1) return "the result's columns are not adjacent";
-  if (is_batched()) {
-    if (!aligned({c_.product.y_row, batch_.y_inner, batch_.y_outer}))
-      return "rows of the result are not on 16 bytes";
-    return std::nullopt;
-  }
-  if (!y_pitch_) return "the result's rows are not evenly spaced";
-  if (!aligned({*y_pitch_})) return "rows of the result are not on 16 bytes";
-  return std::nullopt;
+bool HopperOperands::has_result_map() const {
+  if (c_.result != c_.element || (c_.n != 1 && c_.y_column != 1)) return false;
+  if (is_batched()) return aligned({c_.product.y_row, batch_.y_inner, batch_.y_outer});
+  return y_pitch_ && aligned({*y_pitch_});
 }
 
 int64_t HopperOperands::k() const {
@@ -214,8 +207,9 @@ std::string HopperOperands::constants() const {
   return text;
 }
 
-StagedOperands HopperOperands::staged() const {
+StagedOperands HopperOperands::staged(bool directly) const {
   StagedOperands s = stageable_operands(c_);
+  if (directly) s.residual = -1;
   if (s.residual >= 0) {
     const TailOperand& r = c_.operands[static_cast<size_t>(s.residual)];
     if (is_batched() || pitch_of(c_.row_dims, r.row_strides) <= 0) s.residual = -1;

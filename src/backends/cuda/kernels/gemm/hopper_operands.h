@@ -32,8 +32,8 @@ class HopperOperands {
   /// Steps of 64 along k, and k as the kernels see it.
   int64_t k() const;
   int64_t blocks_k() const { return (k() + 63) / 64; }
-  /// Why the result cannot leave through the copy engine.
-  std::optional<std::string> result_refusal() const;
+  /// Whether the copy engine can write the result: the operands' type, adjacent columns, rows on 16 bytes.
+  bool has_result_map() const;
 
   /// Boxes of `rows` x 64 elements.
   TensorMapSpec a_map(int64_t rows) const;
@@ -47,8 +47,9 @@ class HopperOperands {
 
   /// CONVOLUTION, K, B_CONSTANT and a convolution's geometry.
   std::string constants() const;
-  /// Operands that gemm_sm90.cu stages. Without a residual that has evenly spaced rows there is none.
-  StagedOperands staged() const;
+  /// Operands that gemm_sm90.cu stages. A residual is one with evenly spaced rows, and none where results
+  /// leave `directly` from registers.
+  StagedOperands staged(bool directly) const;
 
  private:
   std::optional<std::string> read_product();

@@ -34,6 +34,13 @@ bool rows_aligned(const Dims& row_strides, int64_t elements) {
   return std::all_of(row_strides.begin(), row_strides.end(), [&](int64_t s) { return s % elements == 0; });
 }
 
+/// Whether runs of V elements are aligned in every row, as text: `base` points at the first.
+std::string aligned_text(const Dims& row_strides, const std::string& base) {
+  if (!rows_aligned(row_strides, 2)) return "false";
+  const std::string at = "wz::is_aligned(" + base + ")";
+  return rows_aligned(row_strides, 4) ? at : "V <= 2 && " + at;
+}
+
 }  // namespace
 
 std::optional<std::string> TailSource::refusal(const Contraction& c) {
@@ -145,7 +152,7 @@ void TailSource::write_finish() {
       names[i] = "residual[i]";
     } else {
       const std::string name = name_of("v", i), type(memory_type(o.dtype)), p = name_of("o", i);
-      const std::string aligned = rows_aligned(o.row_strides, 4) ? "wz::is_aligned(tail." + p + ")" : "false";
+      const std::string aligned = aligned_text(o.row_strides, "tail." + p);
       text_ += "  " + std::string(register_type(o.dtype)) + " " + name + "[V];\n";
       text_ += "  load_run<V, " + text_of(o.column_stride) + ">(" + name + ", (const " + type + "*)tail." +
                p + " + at." + p + ", col, " + aligned + ");\n";
@@ -187,7 +194,7 @@ void TailSource::write_columns() {
 
 void TailSource::write_store() {
   const Contraction& c = contraction_;
-  const std::string aligned = rows_aligned(c.y_rows, 4) ? "wz::is_aligned(tail.y)" : "false";
+  const std::string aligned = aligned_text(c.y_rows, "tail.y");
   text_ +=
       "template <int V>\nWZ_FN void store_result(const float (&x)[V], const Row& at, int col, const Tail& "
       "tail) {\n";
