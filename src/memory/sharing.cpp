@@ -29,7 +29,9 @@ class Chooser {
     for (size_t step = 0; step < steps_.size(); ++step) {
       if (plan_.interpreted[step]) continue;
       if (const Node* inner = single_node(*steps_[step])) {
-        if (try_into_output(step, *inner) || try_view(step, *inner) || try_pull(step, *inner)) continue;
+        if (try_into_output(step, *inner) || try_concat_of_views(step, *inner) || try_view(step, *inner) ||
+            try_pull(step, *inner))
+          continue;
       }
       try_in_place(step);
     }
@@ -98,6 +100,45 @@ class Chooser {
       changed.push_back(in);
     }
     return keep_if_served(std::span(&step, 1), {Sharing::kIntoOutput, 0}, changed);
+  }
+
+  /// A concat behind views of values that nothing else reads (detection heads of several scales): their
+  /// kernels write into the concat's result. Products keep the rows of an image together.
+  bool try_concat_of_views(size_t step, const Node& inner) {
+    if (!inner.is("Concat")) return false;
+    std::vector<size_t> steps{step};
+    std::vector<const Value*> changed, products;
+    for (const Value* value : steps_[step]->inputs()) {
+      for (;; value = value->producer()->input(0)) {
+        if (!value || !value->producer() || value->uses().size() != 1 || graph_.is_output(value) ||
+            value->producer()->graph() != &graph_)
+          return false;
+        changed.push_back(value);
+        const size_t above = step_of(value->producer());
+        if (sharing_[above].kind != Sharing::kView) break;
+        if (value->producer()->outputs().size() != 1) return false;
+        steps.push_back(above);
+      }
+      const size_t above = step_of(value->producer());
+      if (is_linked(value) || sharing_[above].kind != Sharing::kNone || plan_.interpreted[above] ||
+          at(value).kind != Placement::Kind::kArena)
+        return false;
+      if (value->producer()->attributes.get<std::string>("kind", "") == "contraction")
+        products.push_back(value);
+    }
+    const ShapePlan before = plan_;
+    const std::vector<StepSharing> sharing = sharing_;
+    const std::vector<char> linked = linked_;
+    if (steps.size() == 1 || !keep_if_served(steps, {Sharing::kIntoOutput, 0}, changed)) return false;
+    const auto keeps_rows = [&](const Value* v) {
+      const TensorDesc &now = at(v).desc, &was = before.values[static_cast<size_t>(v->id())].desc;
+      for (size_t d = 1; d < now.dims.size(); ++d)
+        if (now.dims[d] != 1 && now.strides[d] != was.strides[d]) return false;
+      return true;
+    };
+    if (std::all_of(products.begin(), products.end(), keeps_rows)) return true;
+    plan_ = before, sharing_ = sharing, linked_ = linked;
+    return false;
   }
 
   bool try_view(size_t step, const Node& inner) {

@@ -112,6 +112,33 @@ std::optional<Patch> swap_before_split(const Match& m, PassContext&) {
   return patch;
 }
 
+/// transpose(split channels(x)) where both parts go last together (detection heads): the channels move before
+/// they are split, which in channels-last layout moves nothing.
+std::optional<Patch> channels_last_before_split(const Match& m, PassContext&) {
+  const Value *x = m.value("x"), *split = m.node("split")->output(0), *out = m.root->output(0);
+  const auto perm = perm_of(*m.root);
+  if (!perm || !x->type.has_rank() || x->type.rank() < 3 || !has_rank(split, x->type.rank() + 1) ||
+      !is_read_once(split))
+    return std::nullopt;
+  const int64_t rank = x->type.rank();
+  Ints parts_last{0}, channels_last{0};
+  for (int64_t i = 2; i < rank; ++i) parts_last.push_back(i + 1), channels_last.push_back(i);
+  parts_last.insert(parts_last.end(), {1, 2}), channels_last.push_back(1);
+  const SymbolTable& symbols = x->graph()->symbols();
+  const Shape &a = *x->type.shape, &b = *split->type.shape;
+  const Dim part = symbols.resolve(b[2]);
+  bool same = *perm == parts_last && part.is_constant() && symbols.equal(a[0], b[0]) &&
+              symbols.equal(a[1], b[1] * part.value());
+  for (size_t i = 2; i < a.size(); ++i) same = same && symbols.equal(a[i], b[i + 1]);
+  if (!same) return std::nullopt;
+  Patch patch;
+  const PatchOperand moved = transpose(patch, m.value("x"), channels_last);
+  const auto y = reshape(patch, moved, *out->type.shape, symbols);
+  if (!y) return std::nullopt;
+  patch.replace(m.root->output(0), *y);
+  return patch;
+}
+
 bool is_elementwise(const Node& node) {
   const OpDef* def = OpRegistry::global().find(node);
   return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) &&
@@ -264,6 +291,9 @@ bool run(Graph& graph, PassContext& context) {
       {"swap behind a split batch => swap before it",
        {"Transpose(split:Reshape(inner:Transpose(x), s))"},
        swap_before_split},
+      {"channels that are split and then go last => go last, then are split",
+       {"Transpose(split:Reshape(x, s))"},
+       channels_last_before_split},
       {"transpose of axes of size 1 => reshape", {"Transpose(x)"}, transpose_to_reshape},
   });
   bool changed = rules.apply(graph, context);

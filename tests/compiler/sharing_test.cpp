@@ -87,6 +87,34 @@ TEST(Sharing, ValuesReadElsewhereAndProductsKeepTheirPlace) {
   EXPECT_TRUE(product.at(product.node("MatMul").output(0)).desc.is_row_major());
 }
 
+constexpr const char* kScales =
+    "graph(%p: float32[2,2,2,6], %q: float32[2,1,2,6]) -> (%y) {\n"
+    "%s: int64[3] = constant [2, 8, 3]\n%t: int64[3] = constant [2, 4, 3]\n"
+    "%a = Softmax(%p)\n%b = Softmax(%q)\n%c = Reshape(%a, %s)\n%d = Reshape(%b, %t)\n"
+    "%y = Concat(%c, %d) {axis=1}\n}";
+
+TEST(Sharing, KernelsBehindViewsWriteIntoTheConcat) {
+  const Laid laid = lay_out(kScales);
+  EXPECT_EQ(laid.of("Concat"), Sharing::kIntoOutput);
+  EXPECT_EQ(laid.of("Reshape"), Sharing::kIntoOutput);
+  for (size_t i : {0, 1}) {
+    const Value* in = laid.node("Concat").input(i)->producer()->input(0);
+    EXPECT_EQ(laid.at(in).kind, Placement::Kind::kOutput);
+    EXPECT_EQ(laid.at(in).desc.strides.front(), 36);
+    EXPECT_EQ(laid.at(in).offset_bytes, i * 24 * sizeof(float));
+  }
+  EXPECT_EQ(lay_out(kScales, "Softmax").of("Concat"), Sharing::kNone);
+}
+
+TEST(Sharing, ProductsThatAConcatWouldPullApartKeepTheirRows) {
+  const Laid laid = lay_out(
+      "graph(%p: float32[2,4,6], %q: float32[2,2,6], %w: float32[6,6]) -> (%y) {\n"
+      "%a = MatMul(%p, %w)\n%b = Softmax(%q)\n%c = Transpose(%a) {perm=[0, 2, 1]}\n"
+      "%d = Transpose(%b) {perm=[0, 2, 1]}\n%y = Concat(%c, %d) {axis=2}\n}");
+  EXPECT_EQ(laid.of("Concat"), Sharing::kNone);
+  EXPECT_TRUE(laid.at(laid.node("MatMul").output(0)).desc.is_row_major());
+}
+
 TEST(Sharing, AReshapeThatTheCallerReadsIsWrittenInPlace) {
   const Laid laid = lay_out(
       "graph(%q: float32[2,3,5,4]) -> (%r) {\n%s: int64[3] = constant [2, 5, 12]\n"

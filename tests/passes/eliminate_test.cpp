@@ -177,6 +177,15 @@ TEST(EliminateTransposes, ExportersTransposesOfKeys) {
                    "graph(%x: float32[s,6,4]) -> (%y) {\n%o: int64[4] = symbolic [3, 2, s, 4]\n%t = "
                    "Transpose(%x) {perm=[1,0,2]}\n"
                    "%y = Reshape(%t, %o) {allowzero=1}\n}"},
+                  {"anchors and classes of a head",
+                   "graph(%x: float32[n,6,4,5]) -> (%y) {\n%o: int64[5] = symbolic [n, 2, 3, 4, 5]\n"
+                   "%a = Reshape(%x, %o) {allowzero=1}\n%y = Transpose(%a) {perm=[0,3,4,1,2]}\n}",
+                   "graph(%x: float32[n,6,4,5]) -> (%y) {\n%o: int64[5] = symbolic [n, 4, 5, 2, 3]\n"
+                   "%t = Transpose(%x) {perm=[0,2,3,1]}\n%y = Reshape(%t, %o) {allowzero=1}\n}"},
+                  {"parts that do not stay together",
+                   "graph(%x: float32[n,6,4,5]) -> (%y) {\n%o: int64[5] = symbolic [n, 2, 3, 4, 5]\n"
+                   "%a = Reshape(%x, %o) {allowzero=1}\n%y = Transpose(%a) {perm=[0,1,3,4,2]}\n}",
+                   ""},
               });
 }
 

@@ -28,6 +28,11 @@ constexpr std::array kSpatial = {"MaxPool",
                                  "ReduceSum",
                                  "ReduceMax",
                                  "ReduceMin",
+                                 "ReduceL1",
+                                 "ReduceL2",
+                                 "ReduceSumSquare",
+                                 "ReduceProd",
+                                 "Expand",
                                  "LRN"};
 /// What a convolution loses in row-major order, in times of its own. No fast kernel of the CPU backend takes
 /// that order, so a conversion is always cheaper than the reference.
