@@ -386,10 +386,33 @@ FAKE_API cuLaunchKernelEx(const LaunchConfig* config, Function function, void** 
                                                                                             : kLaunchFailed;
   });
 }
-FAKE_API cuTensorMapEncodeTiled(TensorMap*, MapType, uint32_t, void*, const uint64_t*, const uint64_t*,
-                                const uint32_t*, const uint32_t*, MapInterleave, MapSwizzle, MapPromotion,
-                                int) {
-  return 801;
+/// What tests/cuda/sm90_emulation.h reads. Refused is what the driver refuses.
+FAKE_API cuTensorMapEncodeTiled(TensorMap* map, MapType type, uint32_t rank, void* address,
+                                const uint64_t* dims, const uint64_t* strides, const uint32_t* box,
+                                const uint32_t* steps, MapInterleave, MapSwizzle swizzle, MapPromotion, int) {
+  struct Opaque {
+    char* address;
+    uint64_t dims[5], strides[4];
+    uint32_t box[5];
+    uint8_t rank, element_bytes, is_swizzled;
+  } opaque{};
+  static_assert(sizeof opaque <= sizeof *map);
+  if (rank < 1 || rank > 5 || reinterpret_cast<uintptr_t>(address) % 16 != 0) return kInvalidValue;
+  if (type != MapType::kFloat16 && type != MapType::kBFloat16) return 801;
+  if (swizzle != MapSwizzle::k128Bytes) return 801;
+  opaque.address = static_cast<char*>(address);
+  opaque.rank = static_cast<uint8_t>(rank), opaque.element_bytes = 2, opaque.is_swizzled = 1;
+  for (uint32_t d = 0; d < rank; ++d) {
+    if (dims[d] == 0 || dims[d] > uint64_t{1} << 32 || box[d] == 0 || box[d] > 256 || steps[d] != 1)
+      return kInvalidValue;
+    opaque.dims[d] = dims[d], opaque.box[d] = box[d];
+    if (d == 0) continue;
+    if (strides[d - 1] % 16 != 0 || strides[d - 1] >= uint64_t{1} << 40) return kInvalidValue;
+    opaque.strides[d - 1] = strides[d - 1];
+  }
+  if (box[0] * 2 % 16 != 0 || box[0] * 2 > 128) return kInvalidValue;
+  std::memcpy(map, &opaque, sizeof opaque);
+  return kSuccess;
 }
 FAKE_API cuTensorMapEncodeIm2col(TensorMap*, MapType, uint32_t, void*, const uint64_t*, const uint64_t*,
                                  const int*, const int*, uint32_t, uint32_t, const uint32_t*, MapInterleave,

@@ -90,14 +90,17 @@ __attribute__((visibility("default"))) int nvrtcCompileProgram(Program* program,
     std::ofstream header(folder / name);
     if (name == "base/device.cuh")
       header << emulation, runs_itself = true;
+    else if (name == "gemm/sm90.cuh")
+      header << "#include \"" FAKE_TESTS "/cuda/sm90_emulation.h\"\n";
     else
       header << without_dynamic_shared(text);
   }
   std::ofstream(folder / "kernel.cpp")
-      << (runs_itself
-              ? "#define __global__\n#define __grid_constant__\n#define __launch_bounds__(...)\n"
-                "#define __align__(n) alignas(n)\n#include <algorithm>\nusing std::max;\nusing std::min;\n"
-              : "#include \"" FAKE_TESTS "/cuda/fake/emulation.h\"\n")
+      << (runs_itself ? "#define __global__\n#define __grid_constant__\n#define __launch_bounds__(...)\n"
+                        "#define __cluster_dims__(...)\n"
+                        "#define __align__(n) __attribute__((aligned(n)))\n#include <algorithm>\nusing "
+                        "std::max;\nusing std::min;\n"
+                      : "#include \"" FAKE_TESTS "/cuda/fake/emulation.h\"\n")
       << "#line 1\n"
       << without_dynamic_shared(program->text) << "\n#include \"" FAKE_TESTS "/cuda/fake/calls.h\"\n"
       << callers(program->text, runs_itself);

@@ -181,8 +181,17 @@ WZ_FN void wait_copies() {
 /// Two floats as two elements of 16 bits, the first in the low half.
 template <bool kBFloat>
 WZ_FN u32 pack_16(float low, float high) {
+#if __CUDA_ARCH__ >= 800
+  u32 both;
+  if (kBFloat)
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+#else
   return kBFloat ? bfloat_of_float(low) | static_cast<u32>(bfloat_of_float(high)) << 16
                  : half_of_float(low) | static_cast<u32>(half_of_float(high)) << 16;
+#endif
 }
 
 // Programmatic dependent launch: wait for the kernels before this one, and let the next one start.

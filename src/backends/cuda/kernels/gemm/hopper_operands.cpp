@@ -217,7 +217,7 @@ StagedOperands HopperOperands::staged(bool directly) const {
   return s;
 }
 
-std::string wgmma_source(int64_t n, DType element, OperandA a) {
+std::string wgmma_source(int64_t n, DType element, OperandA a, OperandB b, std::string_view name) {
   const std::string type = element == DType::kBFloat16 ? "bf16" : "f16";
   const int64_t count = n / 2;
   const auto number = [](int64_t x) { return std::to_string(x); };
@@ -228,15 +228,18 @@ std::string wgmma_source(int64_t n, DType element, OperandA a) {
     for (int64_t i = first; i < end; ++i) text += (i > first ? ",%" : "%") + number(i);
     return text + "}";
   };
-  std::string out = "WZ_FN void wgmma(float (&d)[" + number(count) + "], " +
-                    (shared ? "u64 a" : "const u32 (&a)[4]") + ", u64 b, int accumulate) {\n" +
-                    "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" + number(b_at + 1) + ", 0;\\n" +
-                    "wgmma.mma_async.sync.aligned.m64n" + number(n) + "k16.f32." + type + "." + type + " " +
-                    list(0, count) + ", " + (shared ? "%" + number(count) : list(count, b_at)) + ", %" +
-                    number(b_at) + ", p, 1, 1, 0" + (shared ? ", 0" : "") + "; }\"\n  : ";
+  std::string out =
+      "WZ_FN void " + std::string(name) + "(float (&d)[" + number(count) + "], " +
+      (shared ? "u64 a" : "const u32 (&a)[4]") + ", u64 b, int accumulate) {\n" +
+      "#ifdef WZ_EMULATED\n  multiply_emulated<" + (element == DType::kBFloat16 ? "true" : "false") + ", " +
+      (b == OperandB::kAlongN ? "true" : "false") + ">(d, a, b, accumulate);\n#else\n" +
+      "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" + number(b_at + 1) + ", 0;\\n" +
+      "wgmma.mma_async.sync.aligned.m64n" + number(n) + "k16.f32." + type + "." + type + " " +
+      list(0, count) + ", " + (shared ? "%" + number(count) : list(count, b_at)) + ", %" + number(b_at) +
+      ", p, 1, 1, " + (shared ? "0, " : "") + (b == OperandB::kAlongN ? "1" : "0") + "; }\"\n  : ";
   for (int64_t i = 0; i < count; ++i) out += (i ? ",\"+f\"(d[" : "\"+f\"(d[") + number(i) + "])";
   return out + "\n  : " + (shared ? R"("l"(a))" : R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))") +
-         R"(, "l"(b), "r"(accumulate));)" + "\n}\n";
+         R"(, "l"(b), "r"(accumulate));)" + "\n#endif\n}\n";
 }
 
 }  // namespace wootz

@@ -65,8 +65,10 @@ class HopperOperands {
 };
 
 enum class OperandA { kShared, kRegisters };
-/// D[64, n] (+)= A[64, 16] * B[n, 16]^T as a function wgmma(d, a, b, accumulate), both operands K-major, B in
-/// shared memory, A there (a descriptor) or in four registers (fragments as ldmatrix gives them).
-std::string wgmma_source(int64_t n, DType element, OperandA a = OperandA::kShared);
+enum class OperandB { kAlongK, kAlongN };  // which index neighbours in memory
+/// D[64, n] (+)= A[64, 16] * B[n, 16]^T as a function name(d, a, b, accumulate). A is K-major in shared
+/// memory (a descriptor) or in four registers (fragments as ldmatrix gives them), B in shared memory.
+std::string wgmma_source(int64_t n, DType element, OperandA a = OperandA::kShared,
+                         OperandB b = OperandB::kAlongK, std::string_view name = "wgmma");
 
 }  // namespace wootz

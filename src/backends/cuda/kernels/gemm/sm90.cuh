@@ -6,6 +6,8 @@ struct alignas(64) TensorMap {
   u64 opaque[16];
 };
 
+__device__ __forceinline__ u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+
 // Barriers in shared memory.
 
 __device__ __forceinline__ void barrier_init(u32 bar, u32 count) {
@@ -153,6 +155,11 @@ __device__ __forceinline__ void take_registers() {
 // other (stride field 1024 >> 4). The leading-dimension field is not read in this mode.
 __device__ __forceinline__ u64 operand(u32 address) {
   return (u64)((address & 0x3FFFF) >> 4) | (u64)1 << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
+}
+
+// Operand whose rows run along k, 64 elements of a row in 128 bytes swizzled by 128 bytes; more columns lie `panel` bytes on.
+__device__ __forceinline__ u64 operand_columns(u32 address, u32 panel) {
+  return (u64)((address & 0x3FFFF) >> 4) | (u64)(panel >> 4) << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
 }
 
 __device__ __forceinline__ void mma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

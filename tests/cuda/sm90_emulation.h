@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of kernels/gemm/sm90.cuh for g++, over emulation.h: barriers, the copy engine and the matrix unit
+// of Hopper, each at once where the device takes its time. Clusters and the im2col mode are left out.
+// Included by generated translation units, never by the product.
+#ifndef WOOTZ_SM90_EMULATION
+#define WOOTZ_SM90_EMULATION
+
+static_assert(CLUSTER == 1, "clusters are not emulated");
+
+/// As fake_driver.cpp writes them.
+struct alignas(64) TensorMap {
+  char* address;
+  u64 dims[5], strides[4];  // in bytes
+  u32 box[5];
+  u8 rank, element_bytes, is_swizzled;
+};
+
+namespace emulation {
+inline char* shared_base = nullptr;
+inline char* shared_at(u32 address) { return shared_base + address; }
+
+/// The 8 bytes of an mbarrier.
+struct PhaseBarrier {
+  u8 phase, count, arrived, unused;
+  i32 bytes;
+  void check() {
+    if (arrived != count || bytes != 0) return;
+    phase ^= 1, arrived = 0;
+  }
+};
+inline PhaseBarrier& phase_barrier(u32 bar) { return *reinterpret_cast<PhaseBarrier*>(shared_at(bar)); }
+
+inline Barrier named[16];
+[[noreturn]] inline void stop(const char* what) {
+  std::fprintf(stderr, "emulation: %s (thread %d, block %u)\n", what, fibers.current, block.x);
+  std::abort();
+}
+
+inline u32 swizzled(u32 address) { return address ^ ((address >> 7 & 7) << 4); }
+
+/// Element x, y, ... of a box, or null outside the array.
+inline char* element_of(const TensorMap& map, const int (&at)[5]) {
+  char* p = map.address + static_cast<i64>(at[0]) * map.element_bytes;
+  for (int d = 0; d < map.rank; ++d) {
+    if (at[d] < 0 || static_cast<u64>(at[d]) >= map.dims[d]) return nullptr;
+    if (d > 0) p += static_cast<i64>(at[d]) * static_cast<i64>(map.strides[d - 1]);
+  }
+  return p;
+}
+
+template <class Copy>
+void walk_box(const TensorMap& map, u32 shared, const int (&corner)[5], Copy copy) {
+  if (shared % 128 != 0) stop("a box that does not begin on 128 bytes");
+  u64 count = 1;
+  for (int d = 0; d < map.rank; ++d) count *= map.box[d];
+  for (u64 i = 0; i < count; ++i) {
+    int at[5] = {};
+    u64 rest = i;
+    for (int d = 0; d < map.rank; ++d) {
+      at[d] = corner[d] + static_cast<int>(rest % map.box[d]);
+      rest /= map.box[d];
+    }
+    const u64 row = i / map.box[0], column = i % map.box[0];
+    const u32 offset = static_cast<u32>(row * map.box[0] * map.element_bytes + column * map.element_bytes);
+    copy(shared_at(swizzled(shared + offset)), element_of(map, at), map.element_bytes);
+  }
+}
+inline u32 box_bytes(const TensorMap& map) {
+  u32 bytes = map.element_bytes;
+  for (int d = 0; d < map.rank; ++d) bytes *= map.box[d];
+  return bytes;
+}
+inline void load_box(u32 to, const TensorMap& map, u32 bar, const int (&corner)[5]) {
+  walk_box(map, to, corner, [](char* shared, const char* global, int bytes) {
+    if (global)
+      std::memcpy(shared, global, static_cast<size_t>(bytes));
+    else
+      std::memset(shared, 0, static_cast<size_t>(bytes));
+  });
+  PhaseBarrier& barrier = phase_barrier(bar);
+  barrier.bytes -= static_cast<i32>(box_bytes(map));
+  barrier.check();
+}
+inline void store_box(const TensorMap& map, u32 from, const int (&corner)[5]) {
+  walk_box(map, from, corner, [](const char* shared, char* global, int bytes) {
+    if (global) std::memcpy(global, shared, static_cast<size_t>(bytes));
+  });
+}
+
+template <bool kBFloat>
+float element_at(u32 address) {
+  u16 bits;
+  std::memcpy(&bits, shared_at(swizzled(address)), 2);
+  return wz::small_float<kBFloat>(bits, 0);
+}
+}  // namespace emulation
+
+inline u32 shared_address(const void* p) {
+  emulation::shared_base = static_cast<char*>(const_cast<void*>(p));
+  return 0;
+}
+
+inline void barrier_init(u32 bar, u32 count) {
+  emulation::phase_barrier(bar) = {0, static_cast<u8>(count), 0, 0, 0};
+}
+inline void barriers_are_initialised() {}
+inline void barrier_expect(u32 bar, u32 bytes) {
+  emulation::PhaseBarrier& b = emulation::phase_barrier(bar);
+  ++b.arrived, b.bytes += static_cast<i32>(bytes);
+  b.check();
+}
+inline void barrier_arrive_local(u32 bar) {
+  emulation::PhaseBarrier& b = emulation::phase_barrier(bar);
+  ++b.arrived;
+  b.check();
+}
+inline void barrier_arrive(u32 bar, u32) { barrier_arrive_local(bar); }
+inline void barrier_wait(u32 bar, u32 parity) {
+  for (long turns = 0; emulation::phase_barrier(bar).phase == parity; ++turns) {
+    if (turns > 100000) emulation::stop("a barrier whose phase never ends");
+    emulation::yield();
+  }
+}
+inline void named_sync(int id, int threads) { emulation::wait(emulation::named[id], threads); }
+inline void named_arrive(int id, int threads) {
+  emulation::Barrier& b = emulation::named[id];
+  if (++b.arrived == threads) b.arrived = 0, ++b.generation;
+}
+inline void cluster_sync() { __syncthreads(); }
+inline u32 cluster_rank() { return 0; }
+
+inline void load_2d(u32 to, const TensorMap& map, u32 bar, int x, int y) {
+  emulation::load_box(to, map, bar, {x, y, 0, 0, 0});
+}
+inline void load_2d_all(u32 to, const TensorMap& map, u32 bar, int x, int y) { load_2d(to, map, bar, x, y); }
+inline void load_4d(u32 to, const TensorMap& map, u32 bar, int c, int w, int h, int n) {
+  emulation::load_box(to, map, bar, {c, w, h, n, 0});
+}
+inline void store_2d(const TensorMap& map, u32 from, int x, int y) {
+  emulation::store_box(map, from, {x, y, 0, 0, 0});
+}
+inline void store_4d(const TensorMap& map, u32 from, int c, int w, int h, int n) {
+  emulation::store_box(map, from, {c, w, h, n, 0});
+}
+template <int kPending>
+void stores_read() {}
+inline void stores_done() {}
+inline void publish_shared() {}
+template <int kRegisters>
+void give_registers() {}
+template <int kRegisters>
+void take_registers() {}
+
+inline u64 operand(u32 address) {
+  return static_cast<u64>((address & 0x3FFFF) >> 4) | u64{1} << 16 | u64{1024 >> 4} << 32 | u64{1} << 62;
+}
+inline u64 operand_columns(u32 address, u32 panel) {
+  return static_cast<u64>((address & 0x3FFFF) >> 4) | static_cast<u64>(panel >> 4) << 16 |
+         u64{1024 >> 4} << 32 | u64{1} << 62;
+}
+inline void mma_begin() {}
+inline void mma_commit() {}
+template <int kPending>
+void mma_wait() {}
+
+namespace emulation {
+struct Matrix {  // a descriptor of rows of 128 swizzled bytes
+  u32 start, leading, stride;
+  explicit Matrix(u64 d)
+      : start(static_cast<u32>(d & 0x3FFF) << 4),
+        leading(static_cast<u32>(d >> 16 & 0x3FFF) << 4),
+        stride(static_cast<u32>(d >> 32 & 0x3FFF) << 4) {
+    if (d >> 62 != 1) stop("an operand without the swizzle of 128 bytes");
+  }
+  u32 along_k(int row, int k) const {
+    return start + static_cast<u32>(row / 8) * stride + static_cast<u32>(row % 8 * 128 + k * 2);
+  }
+  u32 along_n(int n, int k) const {
+    return start + static_cast<u32>(n / 64) * leading + static_cast<u32>(k / 8) * stride +
+           static_cast<u32>(k % 8 * 128 + n % 64 * 2);
+  }
+};
+
+/// Rows of A that this thread's results belong to.
+template <bool kBFloat>
+void rows_of(u64 a, float (&rows)[2][16]) {
+  const int warp = static_cast<int>(thread.x % 128 / 32);
+  for (int r = 0; r < 2; ++r)
+    for (int k = 0; k < 16; ++k)
+      rows[r][k] = element_at<kBFloat>(Matrix(a).along_k(warp * 16 + lane() / 4 + r * 8, k));
+}
+template <bool kBFloat>
+void rows_of(const u32 (&a)[4], float (&rows)[2][16]) {
+  char all[32][16];
+  std::memcpy(all, exchange_bytes(a, sizeof a), sizeof all);
+  for (int r = 0; r < 2; ++r)
+    for (int k = 0; k < 16; ++k) {
+      u32 x[4];
+      std::memcpy(x, all[lane() / 4 * 4 + k % 8 / 2], sizeof x);
+      rows[r][k] = wz::small_float<kBFloat>(x[r + 2 * (k / 8)], k % 2);
+    }
+}
+}  // namespace emulation
+
+template <bool kBFloat, bool kAlongN, int kCount, class A>
+void multiply_emulated(float (&d)[kCount], const A& a, u64 b, int accumulate) {
+  float rows[2][16];
+  emulation::rows_of<kBFloat>(a, rows);
+  const emulation::Matrix matrix(b);
+  for (int i = 0; i < kCount; ++i) {
+    const int column = i / 4 * 8 + emulation::lane() % 4 * 2 + i % 2;
+    float sum = accumulate ? d[i] : 0.0f;
+    for (int k = 0; k < 16; ++k)
+      sum += rows[i % 4 / 2][k] *
+             emulation::element_at<kBFloat>(kAlongN ? matrix.along_n(column, k) : matrix.along_k(column, k));
+    d[i] = sum;
+  }
+}
+
+inline void store_fragments(u32 address, const u32 (&v)[4]) {
+  char all[32][16];
+  std::memcpy(all, emulation::exchange_bytes(v, sizeof v), sizeof all);
+  // Lane l writes the row that it named: of matrix l / 8, from the lanes 4 (l % 8) and on.
+  const int l = emulation::lane();
+  for (int i = 0; i < 4; ++i)
+    std::memcpy(emulation::shared_at(address) + 4 * i, all[l % 8 * 4 + i] + l / 8 * 4, 4);
+  __syncwarp();
+}
+inline void load_fragments(u32 address, u32 (&v)[4]) { wz::load_matrices(v, emulation::shared_at(address)); }
+inline u32 load_pair(const void* from) {
+  u32 both;
+  std::memcpy(&both, from, 4);
+  return both;
+}
+template <bool kBFloat>
+u32 multiply_pairs(u32 a, u32 b) {
+  return wz::pack_16<kBFloat>(wz::small_float<kBFloat>(a, 0) * wz::small_float<kBFloat>(b, 0),
+                              wz::small_float<kBFloat>(a, 1) * wz::small_float<kBFloat>(b, 1));
+}
+#endif
