@@ -173,6 +173,9 @@ TEST(CudaConv, WeightsThatVary) {
 TEST(CudaConv, Halo) {
   expect_each({.n = 3, .c = 64, .h = 15, .w = 15, .m = 64}, {kHalo});
   expect_each({.n = 2, .c = 64, .h = 6, .w = 56, .m = 64, .tail = TailKind::kGelu}, {kHalo});
+  // Parts of a row: even ones, and a last one that is shorter.
+  expect_each({.n = 2, .c = 64, .h = 7, .w = 300, .m = 64}, {kHalo});
+  expect_each({.n = 1, .c = 64, .h = 6, .w = 271, .m = 64, .dtype = DType::kBFloat16}, {kHalo});
 }
 
 TEST(CudaConv, FirstLayers) {

@@ -2,10 +2,11 @@
 // 3x3 convolution, stride 1, padding 1, 64 -> 64 channels, channels-last 16-bit floats, for sm_90a.
 //
 // Im2col fetches every pixel nine times from L2, and with 64 output channels that traffic is the limit. Here a block fetches
-// ROWS image rows and their halo once, in the padded width, and the nine taps are nine shifted views of it: with 64 channels
-// a pixel is exactly one 128-byte swizzle row, so a shift by (r, s) is r * kPitch + s rows. The matrix product is transposed,
-// D[channel, pixel], which makes the wide side the pixels; positions in the padding columns are computed and dropped by the
-// bounds of the output's tensor map. The weights stay in shared memory for the whole kernel.
+// ROWS x WIDTH pixels (a part of the image's width, or all of it) and their halo once, and the nine taps are nine shifted views
+// of it: with 64 channels a pixel is exactly one 128-byte swizzle row, so a shift by (r, s) is r * kPitch + s rows. The matrix
+// product is transposed, D[channel, pixel], which makes the wide side the pixels; positions in the halo's columns are computed
+// and dropped: by the bounds of the output's tensor map, or, between parts of a row (PARTS > 1), by storing row by row. The
+// weights stay in shared memory for the whole kernel.
 
 struct Problem {
   int tiles, tiles_per_image;
@@ -21,6 +22,14 @@ struct Shared {
   u32 weights, stages, out, full, empty, loaded;
 };
 
+struct Tile {
+  int image, row, col;
+};
+__device__ __forceinline__ Tile tile_at(int t, const Problem& p) {
+  const int image = t / p.tiles_per_image, inside = t - image * p.tiles_per_image;
+  return {image, inside / PARTS * ROWS, inside % PARTS * WIDTH};
+}
+
 __device__ void produce(const Shared& shared, const TensorMap& map_x, const TensorMap& map_w, const Problem& p) {
   barrier_expect(shared.loaded, kBytesWeights);
   for (int tap = 0; tap < 9; ++tap) load_2d(shared.weights + tap * 8192, map_w, shared.loaded, tap * 64, 0);
@@ -28,10 +37,11 @@ __device__ void produce(const Shared& shared, const TensorMap& map_x, const Tens
   int stage = 0;
   u32 parity = 1;
   for (int t = blockIdx.x; t < p.tiles; t += gridDim.x) {
-    const int image = t / p.tiles_per_image, row = (t - image * p.tiles_per_image) * ROWS;
+    const Tile tile = tile_at(t, p);
     barrier_wait(shared.empty + 8 * stage, parity);
     barrier_expect(shared.full + 8 * stage, kBytesLoaded);
-    load_4d(shared.stages + stage * kBytesStage, map_x, shared.full + 8 * stage, 0, -1, row - 1, image);
+    load_4d(shared.stages + stage * kBytesStage, map_x, shared.full + 8 * stage, 0, tile.col - 1, tile.row - 1,
+            tile.image);
     if (++stage == 2) {
       stage = 0;
       parity ^= 1;
@@ -49,7 +59,7 @@ __device__ void consume(const Shared& shared, const TensorMap& map_y, const Tail
   barrier_wait(shared.loaded, 0);
   u32 parity = 0;
   for (int t = blockIdx.x + consumer * gridDim.x; t < p.tiles; t += 2 * gridDim.x) {
-    const int image = t / p.tiles_per_image, row = (t - image * p.tiles_per_image) * ROWS;
+    const Tile tile = tile_at(t, p);
     named_sync(1 + consumer, 256);
     barrier_wait(shared.full + 8 * consumer, parity);
     parity ^= 1;
@@ -80,7 +90,11 @@ __device__ void consume(const Shared& shared, const TensorMap& map_y, const Tail
     }
     publish_shared();
     named_sync(3 + consumer, 128);
-    if (thread == 0) store_4d(map_y, out, 0, 0, row, image);
+    if (thread == 0) {
+#pragma unroll
+      for (int row = 0; row < (PARTS == 1 ? 1 : ROWS); ++row)
+        store_4d(map_y, out + row * kPitch * 128, 0, tile.col, tile.row + row, tile.image);
+    }
   }
   if (thread == 0) stores_done();
 }

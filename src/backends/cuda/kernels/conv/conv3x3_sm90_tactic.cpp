@@ -12,13 +12,20 @@ namespace {
 
 constexpr int64_t kChannels = 64, kRowBytes = 128;
 
+/// Tiles of some rows, as wide as the image or an even part of it.
 struct Halo {
-  int64_t rows, pitch;
-  int64_t positions() const { return (rows * pitch - 2 + 7) / 8 * 8; }  // the matrix unit's wide side
+  int64_t rows, parts, width;
+
+  static Halo of(const ConvolutionShape& g, int64_t rows, int64_t parts) {
+    return {rows, parts, (g.in_w + parts - 1) / parts};
+  }
+  int64_t pitch() const { return width + 2; }
+  int64_t tiles(const ConvolutionShape& g) const { return parts * ((g.in_h + rows - 1) / rows); }
+  int64_t positions() const { return (rows * pitch() - 2 + 7) / 8 * 8; }  // the matrix unit's wide side
   size_t shared_bytes() const {
     const auto kilobytes = [](int64_t bytes) { return (bytes + 1023) / 1024 * 1024; };
     return static_cast<size_t>(9 * kChannels * kRowBytes +
-                               2 * kilobytes((rows + 2) * pitch * kRowBytes + 256) +
+                               2 * kilobytes((rows + 2) * pitch() * kRowBytes + 256) +
                                2 * kilobytes(positions() * kRowBytes) + 64);
   }
 };
@@ -47,7 +54,8 @@ class Conv3x3Sm90 final : public Tactic {
     HopperOperands o;
     HopperOperands::read(target_, problem, o);
     std::vector<TacticConfig> list;
-    for (int64_t rows : ways(o.contraction().conv)) list.push_back({{{"rows", rows}}});
+    for (const Halo& halo : ways(o.contraction().conv))
+      list.push_back({{{"rows", halo.rows}, {"parts", halo.parts}}});
     return list;
   }
 
@@ -64,18 +72,19 @@ class Conv3x3Sm90 final : public Tactic {
       throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const Contraction& c = o.contraction();
     const ConvolutionShape& g = c.conv;
-    const Halo halo{config.get("rows"), g.in_w + 2};
+    const Halo halo = Halo::of(g, config.get("rows"), config.get("parts", 1));
     const TailSource tail(c, {});
     std::string text = tail.text();
     const auto define = [&](const char* name, int64_t value) {
       text += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
     };
-    define("CLUSTER", 1), define("WIDTH", g.in_w), define("ROWS", halo.rows), define("BN", halo.positions());
+    define("CLUSTER", 1), define("WIDTH", halo.width), define("PARTS", halo.parts);
+    define("ROWS", halo.rows), define("BN", halo.positions());
     text += "#include \"gemm/sm90.cuh\"\n" + wgmma_source(halo.positions(), c.element);
     struct {
       int tiles, tiles_per_image;
     } parameters{};
-    parameters.tiles_per_image = static_cast<int>((g.in_h + halo.rows - 1) / halo.rows);
+    parameters.tiles_per_image = static_cast<int>(halo.tiles(g));
     parameters.tiles = parameters.tiles_per_image * static_cast<int>(g.batch);
     CudaGeometry geometry;
     geometry.grid.x = static_cast<unsigned>(std::min(parameters.tiles, target_.multiprocessors));
@@ -84,26 +93,35 @@ class Conv3x3Sm90 final : public Tactic {
     geometry.early_start = true;
     auto kernel = std::make_unique<CudaKernel>(target_, problem);
     CudaLaunch& launch = kernel->add(make_cuda_source("conv/conv3x3_sm90.cu", text), "conv3x3", geometry);
-    launch.map_input(static_cast<size_t>(c.a_input), image_map(c, halo.rows + 2, halo.pitch, kChannels));
+    launch.map_input(static_cast<size_t>(c.a_input), image_map(c, halo.rows + 2, halo.pitch(), kChannels));
     launch.map_constant(packed.at(0), o.b_map(kChannels));
-    launch.map_output(0, result_image_map(problem, c, halo.rows, halo.pitch, kChannels));
+    launch.map_output(0, halo.parts == 1 ? result_image_map(problem, c, halo.rows, halo.pitch(), kChannels)
+                                         : result_image_map(problem, c, 1, halo.width, kChannels));
     tail.add_parameters(launch.value(parameters));
     return kernel;
   }
 
  private:
-  /// Rows a tile, best guess first: as many as fit where there are tiles enough for every multiprocessor.
-  std::vector<int64_t> ways(const ConvolutionShape& g) const {
-    std::vector<int64_t> list;
-    for (int64_t rows : {4, 2, 1, 8}) {
-      const Halo halo{rows, g.in_w + 2};
-      if (halo.positions() > 256 || halo.positions() < 8 || halo.pitch > 256 ||
-          halo.shared_bytes() > target_.shared_bytes_per_block || rows > g.in_h)
-        continue;
-      const int64_t tiles = g.batch * ((g.in_h + rows - 1) / rows);
-      list.insert(tiles >= target_.multiprocessors / 2 ? list.begin() + (list.empty() ? 0 : 1) : list.begin(),
-                  rows);
-    }
+  /// Best guess first: most pixels for the positions that are computed and loaded, where there are tiles
+  /// enough for every multiprocessor.
+  std::vector<Halo> ways(const ConvolutionShape& g) const {
+    std::vector<std::pair<double, Halo>> rated;
+    for (int64_t parts = 1; parts <= (g.in_w + 15) / 16; ++parts)
+      for (int64_t rows : {4, 2, 1, 8}) {
+        const Halo halo = Halo::of(g, rows, parts);
+        if ((parts - 1) * halo.width >= g.in_w || halo.positions() > 256 || halo.positions() < 8 ||
+            halo.pitch() > 256 || rows > g.in_h || halo.shared_bytes() > target_.shared_bytes_per_block)
+          continue;
+        const int64_t tiles = g.batch * halo.tiles(g), pixels = g.in_h * g.in_w * g.batch;
+        const int64_t waves = (tiles + target_.multiprocessors - 1) / target_.multiprocessors;
+        // A tile's products, a quarter of the time its copies take, and what waits between tiles.
+        const double tile = double(halo.positions()) + double((rows + 2) * halo.pitch()) / 4 + 12;
+        rated.emplace_back(double(waves) * tile / double(pixels), halo);
+      }
+    std::stable_sort(rated.begin(), rated.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Halo> list;
+    for (size_t i = 0; i < std::min<size_t>(rated.size(), 5); ++i) list.push_back(rated[i].second);
     return list;
   }
   CudaTarget target_;
