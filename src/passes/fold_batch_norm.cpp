@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/fold_batch_norm.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "passes/pattern/constants.h"
@@ -121,6 +122,30 @@ std::optional<Patch> fold_term(const Match& m, PassContext&) {
   return patch;
 }
 
+/// Whether weights of 16 bits keep their digits when they take the factor over.
+bool is_moderate(double factor) { return std::fabs(factor) >= 0.25 && std::fabs(factor) <= 1024; }
+
+/// Padding is zero before and behind a factor, so the weights can take it. Only where every reader of the
+/// product is such a convolution: else it stays.
+std::optional<Patch> fold_factor_before(const Match& m, PassContext&) {
+  const Value *x = m.value("x"), *product = m.node("product")->output(0);
+  const bool all_fold = std::all_of(product->uses().begin(), product->uses().end(), [&](const Use& u) {
+    return u.node->is("Conv") && u.index == 0 && u.node->graph() == product->graph() && u.node->input(1) &&
+           u.node->input(1)->is_constant() && u.node->attributes.get<int64_t>("group", 1) == 1;
+  });
+  if (!all_fold || product->graph()->is_output(product) || !x->type.has_rank() || !same_shape(x, product))
+    return std::nullopt;
+  const Tensor& weight = *m.value("w")->constant;
+  const auto factors = values_along(m.value("c"), x->type.rank(), 1, weight.dims()[1]);
+  if (!factors || !std::all_of(factors->begin(), factors->end(), is_moderate)) return std::nullopt;
+  Patch patch;
+  std::vector<PatchOperand> inputs(m.root->inputs().begin(), m.root->inputs().end());
+  inputs[0] = m.value("x");
+  inputs[1] = patch.constant(scale_slices(weight, 1, *factors));
+  patch.replace(m.root->output(0), patch.node("Conv", std::move(inputs), m.root->attributes));
+  return patch;
+}
+
 std::optional<Patch> split_batch_norm(const Match& m, PassContext&) {
   const Node& node = *m.root;
   const Value* x = m.value("x");
@@ -162,6 +187,10 @@ bool run(Graph& graph, PassContext& context) {
       {"conv(x, w, b) + c => conv(x, w, b + c)",
        {"Add(main:Conv(..)|main:ConvTranspose(..)|main:Gemm(..), #c)"},
        fold_term},
+      {"conv(x * c, w) => conv(x, w * c)",
+       {"Conv(product:Mul(x, #c), #w, ..)", "Conv(product:Mul(x, #c), #w)"},
+       fold_factor_before,
+       true},
   });
   return rules.apply(graph, context);
 }

@@ -78,6 +78,20 @@ TEST(FoldBatchNorm, IntoConvolutions) {
            "%c = ConvTranspose(%x, %w) {group=2}\n%y = Mul(%c, %s)\n}",
            "graph(%x: float32[n,2,3,3]) -> (%y) {\n%w: float32[2,2,1,1] = constant [1, 20, 300, 4000]\n%y = "
            "ConvTranspose(%x, %w) {group=2}\n}"},
+          {"factor before two convolutions with padding",
+           "graph(%x: float32[n,2,5,5]) -> (%y, %z) {\n%w: float32[2,2,1,1] = constant [1, 2, 3, 4]\n"
+           "%s: float32[1,2,1,1] = constant [2, 3]\n%m = Mul(%x, %s)\n%y = Conv(%m, %w) {pads=[1,1,1,1]}\n"
+           "%z = Conv(%m, %w)\n}",
+           "graph(%x: float32[n,2,5,5]) -> (%y, %z) {\n%w: float32[2,2,1,1] = constant [2, 6, 6, 12]\n"
+           "%y = Conv(%x, %w) {pads=[1,1,1,1]}\n%z = Conv(%x, %w)\n}"},
+          {"factor that others read too",
+           "graph(%x: float32[n,2,5,5]) -> (%y, %z) {\n%w: float32[2,2,1,1] = constant [1, 2, 3, 4]\n"
+           "%s: float32[1,2,1,1] = constant [2, 3]\n%m = Mul(%x, %s)\n%y = Conv(%m, %w)\n%z = Relu(%m)\n}",
+           ""},
+          {"factor that would cost small weights their digits",
+           "graph(%x: float32[n,2,5,5]) -> (%y) {\n%w: float32[2,2,1,1] = constant [1, 2, 3, 4]\n"
+           "%s: float32[1,2,1,1] = constant [2, 0.01]\n%m = Mul(%x, %s)\n%y = Conv(%m, %w)\n}",
+           ""},
           {"matmul",
            "graph(%x: float32[n,3,2]) -> (%y) {\n%w: float32[2,2] = constant [1, 2, 3, 4]\n%s: float32[2] = "
            "constant [2, 3]\n%c = MatMul(%x, %w)\n%y = Mul(%c, %s)\n}",

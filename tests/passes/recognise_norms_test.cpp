@@ -117,5 +117,25 @@ TEST(RecogniseNorms, Softmax) {
               });
 }
 
+TEST(RecogniseNorms, LpNorm) {
+  TargetTraits gpu = test_target();
+  gpu.launch_seconds = 2e-6;
+  const auto head = [](const std::string& body, const std::string& epsilon = "0.5") {
+    return "graph(%x: float32[n,3,4]) -> (%y) {\n%a: int64[1] = constant [1]\n%e: float32[] = constant " +
+           epsilon + "\n%s: int64[3] = symbolic [n, 3, 4]\n" + body + "\n}";
+  };
+  const std::string clipped = "%r = ReduceL2(%x, %a)\n%c = Clip(%r, %e)\n";
+  check_cases(recognise_norms(),
+              {
+                  {"torch.nn.functional.normalize", head(clipped + "%f = Expand(%c, %s)\n%y = Div(%x, %f)"),
+                   head("%y = LpNormalization(%x) {axis=1, p=2, epsilon=0.5}")},
+                  {"sums of magnitudes", head("%r = ReduceL1(%x, %a)\n%c = Max(%e, %r)\n%y = Div(%x, %c)"),
+                   head("%y = LpNormalization(%x) {axis=1, p=1, epsilon=0.5}")},
+                  {"an epsilon that turns signs", head(clipped + "%y = Div(%x, %c)", "-1"), ""},
+              },
+              1e-5, gpu);
+  check_case(recognise_norms(), {"cheap launches", head(clipped + "%y = Div(%x, %c)"), ""});
+}
+
 }  // namespace
 }  // namespace wootz::pass_tests

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "ops/doubles.h"
@@ -12,10 +13,12 @@ namespace {
 
 struct LpNormalizationAttributes {
   int64_t axis = -1, p = 2;
+  float epsilon = 0;
   template <class V>
   void reflect(V& v) {
     v("axis", axis);
     v("p", p);
+    v("epsilon", epsilon);
   }
 };
 
@@ -41,7 +44,8 @@ void evaluate(EvalContext& c) {
     for (int64_t k = 0; k < length; ++k)
       norm += a.p == 1 ? std::fabs(line[k * stride]) : line[k * stride] * line[k * stride];
     if (a.p == 2) norm = std::sqrt(norm);
-    for (int64_t k = 0; norm != 0 && k < length; ++k) line[k * stride] /= norm;
+    const double divisor = std::max(norm, static_cast<double>(a.epsilon));
+    for (int64_t k = 0; norm != 0 && k < length; ++k) line[k * stride] /= divisor;
   }
   store_doubles(values, c.output(0, x.dtype(), x.dims()));
 }
@@ -55,6 +59,8 @@ std::vector<Sample> samples() {
   s.push_back({"1-norm along axis 0", {sample_floats({3, 4})}, with(0, 1)});
   s.push_back({"middle axis", {sample_floats({2, 3, 4})}, with(1, 2)});
   s.push_back({"zeros stay zero", {sample_values(DType::kFloat32, {2, 3}, 0, 0)}, {}});
+  s.push_back(
+      {"a least divisor", {sample_floats({3, 4})}, sample_attributes({{"epsilon", float_attribute(2.0f)}})});
   s.push_back({"empty", {sample_floats({0, 3})}, {}});
   s.push_back({"float64", {sample_floats({5}, 1, DType::kFloat64)}, {}});
   return s;
@@ -65,7 +71,10 @@ std::vector<Sample> samples() {
 void register_op_lp_normalization(OpRegistry& registry) {
   OpDef d;
   d.name = "LpNormalization";
-  d.doc = "y = x / p-norm of its line along the axis; a line of zeros stays zero (ONNX LpNormalization-22).";
+  d.doc =
+      "y = x / p-norm of its line along the axis; a line of zeros stays zero (ONNX LpNormalization-22). The "
+      "divisor is "
+      "at least epsilon (no attribute of ONNX: torch.nn.functional.normalize becomes this node).";
   d.min_inputs = d.max_inputs = 1;
   d.attributes = attribute_specs<LpNormalizationAttributes>();
   d.fusion = FusionKind::kReduction;

@@ -62,6 +62,7 @@ PrecisionRule precision_rule(const Node& node) {
   static const Names kProducts = {"Conv", "ConvTranspose", "MatMul", "Gemm"};
   static const Names kFollowers = {"LayerNormalization",
                                    "RMSNormalization",
+                                   "LpNormalization",
                                    "GroupNormalization",
                                    "InstanceNormalization",
                                    "BatchNormalization",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/registry.h"
+#include "passes/launches.h"
 #include "passes/pattern/constants.h"
 #include "passes/pattern/rule.h"
 
@@ -183,6 +184,24 @@ std::optional<Patch> softmax(const Match& m, PassContext&) {
   return patch;
 }
 
+/// PyTorch's normalize: the divisor is at least e. Without a kernel of their own for such rows, targets of
+/// cheap launches keep the parts.
+std::optional<Patch> lp_norm(const Match& m, PassContext& context) {
+  Value* x = m.value("x");
+  const Node& reduce = *m.node("norm");
+  const auto axes = known_ints(reduce.input(1));
+  if (!has_dear_launches(context.target) || !axes || axes->size() != 1 || !keeps_dims(reduce) ||
+      !is_float_value(x) || !same_shape(x, m.root->output(0)) || m.number("e") < 0)
+    return std::nullopt;
+  Attributes attributes;
+  attributes.set("axis", (*axes)[0]);
+  attributes.set("p", int64_t(reduce.is("ReduceL1") ? 1 : 2));
+  attributes.set("epsilon", static_cast<float>(m.number("e")));
+  Patch patch;
+  patch.replace(m.root->output(0), patch.node("LpNormalization", {x}, std::move(attributes)));
+  return patch;
+}
+
 struct Spellings {
   std::vector<std::string> layer_norm, layer_norm_affine, rms_norm;
 };
@@ -214,6 +233,11 @@ bool run(Graph& graph, PassContext& context) {
       {"(x - mean) / sqrt(variance + e) => layer_norm(x)", s.layer_norm, layer_norm},
       {"x f + (b - mean f), f = g / sqrt(variance + e) => layer_norm(x)", s.layer_norm_affine, layer_norm},
       {"x / sqrt(mean(x^2) + e) => rms_norm(x)", s.rms_norm, rms_norm},
+      {"x / max(norm(x), e) => lp_norm(x)",
+       {"Div(x, Expand(Clip(norm:ReduceL2(x, #a)|norm:ReduceL1(x, #a), $e), s))",
+        "Div(x, Clip(norm:ReduceL2(x, #a)|norm:ReduceL1(x, #a), $e))",
+        "Div(x, Max(norm:ReduceL2(x, #a)|norm:ReduceL1(x, #a), $e))"},
+       lp_norm},
       {"layer_norm(x) * g => layer_norm(x, g)",
        {"Mul(norm:LayerNormalization(x, s), #g)", "Mul(norm:RMSNormalization(x, s), #g)"},
        add_parameters},

@@ -178,7 +178,9 @@ class Reader {
     const bool one = a.get<int64_t>("p", 2) == 1;
     op_.phases.push_back({one ? "wz::AbsFold<A>" : kSquare, "v",
                           std::string("const A norm = ") + (one ? "acc" : "wz::sqrt(acc)") + ";", ""});
-    op_.result = "norm == 0 ? v : v / norm";
+    const float epsilon = a.get<float>("epsilon", 0);
+    op_.result = "norm == 0 ? v : v / ";
+    op_.result += epsilon > 0 ? "wz::max(norm, " + number(static_cast<double>(epsilon)) + ")" : "norm";
   }
 
   const MainView& view_;
