@@ -19,6 +19,13 @@ void expect_each(const ProductCase& p, std::initializer_list<const char*> tactic
   for (const char* id : tactics) test.expect(id);
 }
 
+/// Of a Cast, in the numbers of ONNX: 1 is float32, 10 float16.
+Attributes to_type(int64_t number) {
+  Attributes a;
+  a.set("to", number);
+  return a;
+}
+
 TEST(CudaGemm, OneTileAndItsTails) {
   expect_everywhere({.a = {130, 72}, .b = {72, 136}, .bias = true}, {kSm90, kSplitK, kMma, kSimt});
 }
@@ -47,6 +54,25 @@ TEST(CudaGemm, GeluAndRowOperands) {
   expect_each({.a = {140, 64}, .b = {64, 128}, .tail = TailKind::kGelu, .bias = true}, {kSm90});
   expect_each({.a = {140, 64}, .b = {64, 128}, .tail = TailKind::kScaleRows, .bias = true},
               {kSm90, kSplitK, kMma});
+}
+
+/// As precision rules leave a feed-forward layer whose bias has values too small for 16 bits.
+TEST(CudaGemm, Float32BiasInFrontOfGelu) {
+  for (int64_t columns : {128, 136}) {
+    CudaCase test;
+    test.input(random_tensor(DType::kFloat16, {300, 128}, 1, 1));
+    test.constant(random_tensor(DType::kFloat16, {128, columns}, 2, 1));
+    test.constant(random_tensor(DType::kFloat32, {columns}, 3, 1));
+    test.node("MatMul", {"0", "1"}, {"m"})
+        .node("Cast", {"m"}, {"w"}, to_type(1))
+        .node("Add", {"w", "2"}, {"a"})
+        .node("Gelu", {"a"}, {"g"})
+        .node("Cast", {"g"}, {"y"}, to_type(10))
+        .result("y")
+        .tolerance(2e-3, 2e-2)
+        .brief();
+    test.expect(kSm90);
+  }
 }
 
 TEST(CudaGemm, ManyRowsFlattened) {

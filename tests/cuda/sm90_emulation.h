@@ -5,7 +5,7 @@
 #ifndef WOOTZ_SM90_EMULATION
 #define WOOTZ_SM90_EMULATION
 
-static_assert(CLUSTER == 1, "clusters are not emulated");
+static_assert(CLUSTER == 1, "clusters and their asm are not emulated");
 
 /// As fake_driver.cpp writes them.
 struct alignas(64) TensorMap {
@@ -95,7 +95,9 @@ float element_at(u32 address) {
 }
 }  // namespace emulation
 
+/// Every thread of a block calls this before it meets another: named barriers start anew.
 inline u32 shared_address(const void* p) {
+  for (emulation::Barrier& barrier : emulation::named) barrier = {};
   emulation::shared_base = static_cast<char*>(const_cast<void*>(p));
   return 0;
 }

@@ -35,7 +35,8 @@ std::string without_dynamic_shared(const std::string& text) {
 /// A caller for each kernel, that takes its parameters as the driver does.
 std::string callers(const std::string& text, bool runs_itself) {
   static const std::regex kernel(
-      R"((?:__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?|WZ_KERNEL\([^)]*\)\s*)(\w+)\s*\()");
+      R"((?:__global__\s+void\s+(?:__(?:launch_bounds|cluster_dims)__\((?:[^()]|\([^()]*\))*\)\s*)*|)"
+      R"(WZ_KERNEL\([^)]*\)\s*)(\w+)\s*\()");
   std::string result;
   const std::string exported = "extern \"C\" __attribute__((visibility(\"default\"))) ";
   for (std::sregex_iterator i(text.begin(), text.end(), kernel), end; i != end; ++i) {

@@ -65,7 +65,7 @@ class Writer {
       names_.push_back(name);
       dtypes_.push_back(f.dtype);
     }
-    for (int result : program_.results) text.results.push_back(name(result));
+    for (int result : program_.results) text.results.push_back(name(before_rounding(result)));
     return text;
   }
 
@@ -99,6 +99,15 @@ class Writer {
                (f.beta != 0 ? ", true)" : ", false)");
       default: return call(std::string(scalar_op_name(f.op)), f);
     }
+  }
+
+  /// A result is rounded when it is stored: what a cast at the end rounded from will do.
+  int before_rounding(int result) const {
+    const auto operands = static_cast<int>(program_.operands.size());
+    if (result < operands) return result;
+    const ScalarInstruction& f = program_.instructions[static_cast<size_t>(result - operands)];
+    return f.op == ScalarOp::kCast && is_narrow_float(f.dtype) && dtype(f.a) == DType::kFloat32 ? f.a
+                                                                                                : result;
   }
 
   std::string infix(const ScalarInstruction& f, const char* sign) const {

@@ -143,7 +143,21 @@ WZ_FN float erf(float a) {
   y = y * t + 1.128362890e+00f;
   return ::fabsf(a) >= 3.0f ? ::copysignf(1.0f, a) : a * y;
 }
-WZ_FN float gelu(float a) { return 0.5f * a * (1.0f + erf(a * 0.70710678f)); }
+/// a times an odd polynomial for the normal distribution, which leaves [0, 1] beyond 4.3 and is cut off there: error 4e-5,
+/// eleven instructions.
+WZ_FN float gelu(float a) {
+  const float t = a * a;
+  float y = 4.197447280e-11f;
+  y = y * t - 4.249000849e-09f;
+  y = y * t + 1.902241627e-07f;
+  y = y * t - 5.006173386e-06f;
+  y = y * t + 8.711772060e-05f;
+  y = y * t - 1.071386780e-03f;
+  y = y * t + 9.695150123e-03f;
+  y = y * t - 6.615559796e-02f;
+  y = y * t + 3.988020816e-01f;
+  return a * saturate(a * y + 0.5f);
+}
 WZ_FN float gelu_tanh(float a) {
   return 0.5f * a + 0.5f * a * tanh_approx(a * (0.7978845608f + 0.0356774081363f * a * a));
 }

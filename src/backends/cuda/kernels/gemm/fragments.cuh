@@ -30,6 +30,20 @@ WZ_FN float high_half(u32 both) {
   return wz::load(T{(u16)(both >> 16)});
 }
 
+// Neighbours of an operand over columns, as they are kept until the products are there.
+template <class T>
+struct ColumnPair {
+  u32 both;
+  WZ_FN float low() const { return low_half<T>(both); }
+  WZ_FN float high() const { return high_half<T>(both); }
+};
+template <>
+struct alignas(8) ColumnPair<float> {
+  float first, second;
+  WZ_FN float low() const { return first; }
+  WZ_FN float high() const { return second; }
+};
+
 // Elements col, col + 1, ... of an operand whose column 0 is at `from`; kStride 0 repeats one element. `aligned`: column 0
 // lies on a multiple of V elements, and rows do too.
 template <int V, int kStride, class M, class R>

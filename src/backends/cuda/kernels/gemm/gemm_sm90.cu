@@ -246,7 +246,7 @@ __device__ __forceinline__ void multiply_gated(float (&sum)[BN / 2], u32 row, co
 
 #if DIRECT
 // A lane has pairs of neighbouring columns of two rows; four lanes together write eight columns of a row.
-__device__ __forceinline__ void store_directly(const float (&sum)[BN / 2], const u32 (&column_pairs)[HAS_COLUMN ? kPairs : 1],
+__device__ __forceinline__ void store_directly(const float (&sum)[BN / 2], const ColumnPair<Column> (&column_pairs)[HAS_COLUMN ? kPairs : 1],
                                                const Tile& tile, int first_row, const Problem& p, const Tail& tail, int lane) {
   const float no_residual[2] = {};
 #pragma unroll
@@ -258,8 +258,8 @@ __device__ __forceinline__ void store_directly(const float (&sum)[BN / 2], const
     for (int j = 0; j < kPairs; ++j) {
       const int col = tile.col + j * 8 + lane % 4 * 2;
       if (N % BN != 0 && col >= N) continue;
-      const u32 both = HAS_COLUMN ? column_pairs[j] : 0;
-      const float column[2] = {low_half<Column>(both), high_half<Column>(both)};
+      const ColumnPair<Column> both = HAS_COLUMN ? column_pairs[j] : ColumnPair<Column>{};
+      const float column[2] = {both.low(), both.high()};
       float x[2] = {sum[j * 4 + lower * 2], sum[j * 4 + lower * 2 + 1]};
       finish<2>(x, column, no_residual, at, col, tail);
       store_result<2>(x, at, col, tail);
@@ -304,12 +304,12 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
       }
     }
     // Read before the products: in the epilogue each of these loads would be waited for.
-    u32 column_pairs[HAS_COLUMN ? kPairs : 1];
+    ColumnPair<Column> column_pairs[HAS_COLUMN ? kPairs : 1];
     if constexpr (HAS_COLUMN) {
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) {
         const int col = tile.col + j * 8 + lane % 4 * 2;
-        column_pairs[j] = N % BN == 0 || col < N ? column_pair(tail, col) : 0;
+        column_pairs[j] = N % BN == 0 || col < N ? column_pair(tail, col) : ColumnPair<Column>{};
       }
     }
     // Order is correctness here, not only speed: a parity wait cannot tell a phase from the one two later, and only after
@@ -388,8 +388,8 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
           if constexpr (HAS_RESIDUAL) load_fragments(address, old);
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            const u32 both = HAS_COLUMN ? column_pairs[panel * 8 + j * 2 + half] : 0;
-            const float column[2] = {low_half<Column>(both), high_half<Column>(both)};
+            const ColumnPair<Column> both = HAS_COLUMN ? column_pairs[panel * 8 + j * 2 + half] : ColumnPair<Column>{};
+            const float column[2] = {both.low(), both.high()};
             const float* f = sum[i] + panel * 32 + j * 8 + half * 4;
             const u32 above = old[half * 2], below = old[half * 2 + 1];
             float x[2] = {f[0], f[1]}, y[2] = {f[2], f[3]};
@@ -419,7 +419,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1) __cluster
          const __grid_constant__ Problem p, const Element* __restrict__ gate, TAIL_PARAMETERS) {
   const Tail tail = TAIL;
   extern __shared__ __align__(1024) unsigned char memory[];
-  const u32 base = (u32)__cvta_generic_to_shared(memory);
+  const u32 base = shared_address(memory);
   Shared shared;
   shared.stages = base;
   shared.panels = base + STAGES * kBytesStage;

@@ -39,7 +39,8 @@ constexpr Way kWays[] = {
     {2, 128, 2, 1, 1, 0, 0}, {1, 256, 2, 0, 1, 0, 0}, {1, 256, 2, 0, 2, 0, 0}, {2, 128, 2, 0, 2, 1, 0},
     {1, 128, 3, 0, 1, 0, 0}, {1, 256, 2, 1, 1, 0, 0}, {1, 256, 2, 1, 2, 0, 0}, {1, 192, 2, 0, 1, 0, 0},
     {1, 192, 2, 1, 1, 0, 0}, {1, 128, 2, 0, 1, 0, 0}, {1, 128, 2, 1, 1, 0, 0}, {2, 64, 2, 1, 1, 0, 0},
-    {1, 64, 2, 1, 1, 0, 0},  {1, 256, 2, 1, 1, 0, 1}, {2, 128, 2, 1, 1, 0, 1}, {1, 256, 2, 0, 1, 0, 1},
+    {2, 128, 2, 1, 2, 1, 0}, {1, 64, 2, 1, 1, 0, 0},  {1, 256, 2, 1, 1, 0, 1}, {2, 128, 2, 1, 1, 0, 1},
+    {1, 256, 2, 0, 1, 0, 1},
 };
 
 // Results straight from registers: as wide as the columns divide evenly.
@@ -245,17 +246,24 @@ class GemmSm90 final : public Tactic {
     const double tiles = double(tiles_m(w, o) * tiles_n(w, o.contraction()) * o.matrices() * w.cluster);
     const double waves = std::ceil(tiles / target_.multiprocessors);
     const double area = double(w.tile_rows() * w.bn), edge = double(w.tile_rows() + (w.resident ? 0 : w.bn));
-    // Clocks: 1,024 multiply-adds of the matrix unit each, narrow tiles at half; 28 bytes from L2, operands
-    // shared in clusters; the epilogue, which ping-pong hides behind the other consumer's products.
+    // Units of two clocks: 4,096 multiply-adds of the matrix unit each, narrow tiles at half; 57 bytes a
+    // clock from L2, less where filter positions are read, operands shared in clusters; the epilogue, which
+    // ping-pong hides behind the other consumer's products.
     const double k = double(o.blocks_k() * 64);
     // Narrower than 64, a tile waits for shared memory, which gives 128 bytes a clock.
     const double products = w.bn < 64 ? k / 32 * double(w.tile_rows() / 64 * (2048 + 32 * w.bn)) / 128
                                       : area * k / (w.bn >= 96 ? 4096.0 : 2600.0);
-    const double copies = (w.cluster > 1 ? 0.8 : 1.0) * edge * k * 2 / 50.0;
-    const double epilogue = area / 16.0;
+    const double copies = (w.cluster > 1 ? 0.8 : 1.0) * edge * k * 2 / (o.is_im2col() ? 50.0 : 115.0);
+    const double epilogue = area / 16.0 * (has_costly_tail(o.contraction().tail) ? 2 : 1);
     const double main = std::max(products, copies);
     const double tile = w.pingpong ? std::max(main, epilogue / 2) + 150 : main + epilogue + 150;
     return waves * tile + (w.pingpong ? epilogue : 0) + 1500;
+  }
+
+  static bool has_costly_tail(const ScalarProgram& tail) {
+    return std::any_of(tail.instructions.begin(), tail.instructions.end(), [](const ScalarInstruction& i) {
+      return i.op == ScalarOp::kGelu || i.op == ScalarOp::kErf || i.op == ScalarOp::kGeluTanh;
+    });
   }
 
   static std::string constants(const Way& w, const Room& room) {

@@ -72,7 +72,8 @@ TailSource::TailSource(const Contraction& contraction, StagedOperands staged)
   text_ += "#define N " + text_of(c.n) + "\n";
   text_ += "using Element = " + std::string(memory_type(c.element)) + ";\n";
   text_ += "using Result = " + std::string(memory_type(c.result)) + ";\n";
-  text_ += "using Column = Element;\n";
+  const DType column = staged.column >= 0 ? c.operands[static_cast<size_t>(staged.column)].dtype : c.element;
+  text_ += "using Column = " + std::string(memory_type(column)) + ";\n";
   text_ += "#define HAS_COLUMN " + std::string(staged.column >= 0 ? "1" : "0") + "\n";
   text_ += "#define HAS_RESIDUAL " + std::string(staged.residual >= 0 ? "1" : "0") + "\n";
   text_ += "#include \"gemm/fragments.cuh\"\n";
@@ -200,12 +201,11 @@ void TailSource::write_store() {
       "tail) {\n";
   text_ +=
       "  store_run<V, " + text_of(c.y_column) + ">((Result*)tail.y + at.y, col, x, " + aligned + ");\n}\n";
-  if (staged_.column >= 0)
-    text_ +=
-        "WZ_FN u32 column_pair(const Tail& tail, int col) {\n  return *(const u32*)((const Column*)tail." +
-        name_of("o", static_cast<size_t>(staged_.column)) + " + col);\n}\n";
-  else
-    text_ += "WZ_FN u32 column_pair(const Tail&, int) { return 0; }\n";
+  const std::string from = staged_.column < 0
+                               ? "ColumnPair<Column>{}"
+                               : "*(const ColumnPair<Column>*)((const Column*)tail." +
+                                     name_of("o", static_cast<size_t>(staged_.column)) + " + col)";
+  text_ += "WZ_FN ColumnPair<Column> column_pair(const Tail& tail, int col) {\n  return " + from + ";\n}\n";
 }
 
 void TailSource::add_parameters(CudaLaunch& launch) const {
@@ -220,11 +220,13 @@ StagedOperands stageable_operands(const Contraction& c) {
   StagedOperands staged;
   for (size_t i : memory_operands(c)) {
     const TailOperand& o = c.operands[i];
-    if (o.dtype != c.element || o.column_stride != 1) continue;
-    if (staged.column < 0 && o.is_per_column() && o.constant && c.n % 2 == 0) {
+    if (o.column_stride != 1) continue;
+    const bool is_pair_type = o.dtype == c.element || o.dtype == DType::kFloat32;
+    if (staged.column < 0 && is_pair_type && o.is_per_column() && o.constant && c.n % 2 == 0) {
       staged.column = static_cast<int>(i);
       continue;
     }
+    if (o.dtype != c.element) continue;
     if (staged.residual >= 0 || o.is_per_column() || o.constant || c.n % 8 != 0) continue;
     const bool like_result = std::equal(o.row_strides.begin(), o.row_strides.end(), c.y_rows.begin(),
                                         [](int64_t a, int64_t b) { return (a == 0) == (b == 0); });

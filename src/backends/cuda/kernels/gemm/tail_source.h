@@ -12,7 +12,8 @@ namespace wootz {
 
 /// Which operands a kernel brings to finish() itself, as indices into Contraction::operands; -1: none.
 struct StagedOperands {
-  int column = -1;    // a 16-bit vector over columns, read in pairs before the products
+  int column =
+      -1;  // a vector over columns of the operands' type or float32, read in pairs before the products
   int residual = -1;  // a matrix like the result, that comes through shared memory
 };
 
