@@ -58,7 +58,9 @@ void add_build_flags(CLI::App& command, Options& o) {
   command.add_option("--threads", o.threads, "threads; 0: every CPU that the process may use")
       ->capture_default_str()
       ->check(CLI::Range(0, kMostThreads));
-  command.add_option("--shapes", o.shapes, "NAME:1x3x224x224, the shape to tune an input for");
+  command.add_option(
+      "--shapes", o.shapes,
+      "NAME:1x3x224x224, the shape to tune an input for; a range MIN..OPT..MAX is verified at its ends");
   command.add_option("--precision", o.precision, "fp32 (as the model states), tf32, fp16 or bf16")
       ->capture_default_str();
   command.add_option("--precision-of", o.precision_of,

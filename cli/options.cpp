@@ -10,7 +10,7 @@
 
 namespace wootz::cli {
 
-std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts) {
+std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts, ShapeEnd end) {
   std::map<std::string, Dims> shapes;
   for (const std::string& text : texts) {
     const auto fail = [&] {
@@ -24,10 +24,13 @@ std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts) 
       const size_t cut = rest.find('x');
       std::string part = rest.substr(0, cut);
       rest = cut == std::string::npos ? "" : rest.substr(cut + 1);
-      // A range MIN..OPT..MAX or MIN..MAX: the middle, or the last.
+      // A range MIN..OPT..MAX or MIN..MAX: it is tuned for the middle, or the last.
       if (const size_t first = part.find(".."); first != std::string::npos) {
-        const std::string after = part.substr(first + 2);
-        part = after.substr(0, after.find(".."));
+        const std::string after = part.substr(first + 2), least = part.substr(0, first);
+        const size_t second = after.find("..");
+        if (end == ShapeEnd::kLeast) part = least;
+        if (end == ShapeEnd::kTuned) part = after.substr(0, second);
+        if (end == ShapeEnd::kMost) part = second == std::string::npos ? after : after.substr(second + 2);
       }
       if (part.empty() || part.size() > 12 || part.find_first_not_of("0123456789") != std::string::npos)
         fail();
@@ -59,6 +62,9 @@ BuildOptions build_options(const Options& o) {
   }
   b.threads = o.threads;
   b.shapes = parse_shapes(o.shapes);
+  for (const ShapeEnd end : {ShapeEnd::kLeast, ShapeEnd::kMost})
+    if (auto shapes = parse_shapes(o.shapes, end); shapes != b.shapes)
+      b.verify_shapes.push_back(std::move(shapes));
   b.tune = !o.no_tune;
   b.verify = !o.no_verify;
   b.vendor_libraries = !o.no_vendor;

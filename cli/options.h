@@ -36,8 +36,11 @@ struct Options {
 };
 
 BuildOptions build_options(const Options& options);
-/// Parses NAME:1x3x224x224 (a range MIN..OPT..MAX takes OPT). Throws kInvalidArgument with the form expected.
-std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts);
+enum class ShapeEnd : uint8_t { kLeast, kTuned, kMost };
+/// Parses NAME:1x3x224x224, or one end of ranges MIN..OPT..MAX. Throws kInvalidArgument with the form
+/// expected.
+std::map<std::string, Dims> parse_shapes(const std::vector<std::string>& texts,
+                                         ShapeEnd end = ShapeEnd::kTuned);
 /// Whether MODEL names an engine: by its ending, or by its first bytes. Everything else is taken for an ONNX
 /// model.
 bool is_engine(const std::string& path);

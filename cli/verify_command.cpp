@@ -86,9 +86,9 @@ class Report {
                        {"passed", c.passed},
                        {"mismatch", c.mismatch}});
       if (!json_ && !c.mismatch.empty())
-        std::printf("FAIL %-8s %-40.40s %s\n", label.c_str(), c.output.c_str(), c.mismatch.c_str());
+        std::printf("FAIL %-24s %-32.32s %s\n", label.c_str(), c.output.c_str(), c.mismatch.c_str());
       else if (!json_)
-        std::printf("%-4s %-8s %-40.40s relative %.2e  max %.2e  bound %.1e\n", c.passed ? "ok" : "FAIL",
+        std::printf("%-4s %-24s %-32.32s relative %.2e  max %.2e  bound %.1e\n", c.passed ? "ok" : "FAIL",
                     label.c_str(), c.output.c_str(), c.relative, c.max_abs, c.bound);
     }
   }
@@ -121,14 +121,13 @@ int run_verify(const Options& o) {
   Report report(o.json);
   if (o.expect.empty()) {
     const auto j = nlohmann::json::parse(engine.explain_json());
-    std::vector<OutputComparison> list;
     for (const auto& v : j["verification"]) {
       const double relative = v["relative"].is_null() ? 1.0 / 0.0 : v["relative"].get<double>();
-      list.push_back({v["output"].get<std::string>(),
-                      v["max_abs"].is_null() ? 1.0 / 0.0 : v["max_abs"].get<double>(), relative,
-                      v["bound"].get<double>(), relative <= v["bound"].get<double>(), ""});
+      report.add(
+          v["sample"].get<std::string>(),
+          {{v["output"].get<std::string>(), v["max_abs"].is_null() ? 1.0 / 0.0 : v["max_abs"].get<double>(),
+            relative, v["bound"].get<double>(), relative <= v["bound"].get<double>(), ""}});
     }
-    report.add("random", list);
     return report.finish();
   }
   const std::vector<Case> cases = read_cases(o.expect, engine);

@@ -71,6 +71,10 @@ BuildOptions options_from_kwargs(const nb::dict& kwargs) {
        [&](nb::handle v) {
          for (nb::handle s : v) o.samples.push_back(named_from_dict(nb::cast<nb::dict>(s)));
        }},
+      {"verify_shapes",
+       [&](nb::handle v) {
+         for (nb::handle s : v) o.verify_shapes.push_back(shapes_from_dict(nb::cast<nb::dict>(s)));
+       }},
       {"progress", [&](nb::handle v) { o.progress = progress_from(nb::borrow(v)); }},
   };
   for (auto [key, value] : kwargs) {

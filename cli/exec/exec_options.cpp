@@ -111,6 +111,8 @@ class Reader {
     shapes("optShapes", o_.build.shapes);
     shapes("shapes", o_.shapes);
     if (o_.build.shapes.empty()) o_.build.shapes = o_.shapes;
+    for (const auto& ends : {o_.min_shapes, o_.max_shapes})
+      if (!ends.empty() && ends != o_.build.shapes) o_.build.verify_shapes.push_back(ends);
   }
 
   void read_build() {

@@ -37,6 +37,9 @@ struct BuildOptions {
   int64_t max_patches = -1;        // stop the graph passes after so many changes; -1: no limit
   std::string dump_folder;         // graph text before and after each pass
   std::vector<NamedData> samples;  // inputs to verify on, besides random ones
+  /// Input shapes to verify at, besides those tuned for; none: a smaller one is chosen where the model has
+  /// any.
+  std::vector<std::map<std::string, Dims>> verify_shapes;
   std::function<bool(const BuildProgress&)> progress;  // return false to cancel
 };
 

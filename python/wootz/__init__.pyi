@@ -55,6 +55,7 @@ def build(
     timing_cache: str | None = "default",
     marks: Sequence[str] = ...,
     samples: Sequence[Mapping[str, Any]] = ...,
+    verify_shapes: Sequence[Mapping[str, Dims]] = ...,
     progress: Callable[[str, str, float], bool | None] = ...,
     disabled_passes: Sequence[str] = ...,
     max_patches: int = -1,

@@ -36,6 +36,7 @@ CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
   c.backend = o.device;
   c.threads = o.threads;
   c.shapes = o.shapes;
+  c.verify_shapes = o.verify_shapes;
   c.tune = o.tune;
   c.verify = o.verify;
   c.allow_vendor_libraries = o.vendor_libraries;

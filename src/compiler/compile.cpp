@@ -11,14 +11,18 @@
 #include "compiler/pipeline.h"
 #include "compiler/race_steps.h"
 #include "compiler/repeat_sample.h"
+#include "compiler/trials.h"
 #include "compiler/tuned_shapes.h"
 #include "compiler/verify_engine.h"
 #include "memory/bind_shapes.h"
+#include "runtime/execution_state.h"
 
 namespace wootz {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kOtherShapeSeed = 13;
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
@@ -266,6 +270,10 @@ class Build {
       report("verify", "", 0.85);
       const auto start = Clock::now();
       for (const VerifySample& s : samples_) verify_sample(s);
+      try_other_batch();
+      try_other_shapes();
+      if (!repeats_)
+        engine_->remarks.push_back({"verify", {}, "two runs on the same inputs differed in their last bits"});
       engine_->facts["verify_baseline_seconds"] = std::to_string(baseline_seconds_);
       engine_->facts["verify_regions_seconds"] = std::to_string(race_check_ms_ / 1e3);
       engine_->facts["verify_seconds"] =
@@ -277,14 +285,80 @@ class Build {
 
   void verify_sample(const VerifySample& sample) {
     try {
-      add(verify_engine(engine_, *baseline_, sample, asked_bound()));
+      add(verify_engine(engine_, *baseline_, sample, asked_bound(), &repeats_));
     } catch (const Error& e) {
       if (!sample.is_repeated || e.kind() != ErrorKind::kVerification) throw;
       // A model may mix its rows, and copies of rows then have another result: the judge decides.
-      const VerifySample whole{"random, " + std::to_string(tuned_dims_[0][0]) + " rows", sample.inputs,
-                               baseline_->run(sample.inputs), true};
-      add(verify_engine(engine_, *baseline_, whole, asked_bound()));
+      const VerifySample whole{sample.name, sample.inputs, baseline_->run(sample.inputs), true};
+      add(verify_engine(engine_, *baseline_, whole, asked_bound(), &repeats_));
     }
+  }
+
+  const VerifySample* random_sample() const {
+    for (const VerifySample& s : samples_)
+      if (s.is_random && !s.is_repeated) return &s;
+    return nullptr;
+  }
+
+  /// A batch against its rows.
+  void try_other_batch() {
+    const VerifySample* random = random_sample();
+    if (!random) return;
+    const auto run_engine = [this](const std::vector<Datum>& inputs, std::vector<Datum>& outputs) {
+      return ExecutionState(engine_).run(inputs, outputs).ok();
+    };
+    const auto sample = other_batch(baseline_->graph(), tuned_dims_, *random, run_engine);
+    if (!sample) return;
+    try {
+      verify_sample(*sample);
+    } catch (const Error& e) {
+      if (e.kind() == ErrorKind::kVerification || is_fit_for_model(sample->inputs)) throw;
+      engine_->remarks.push_back({"verify", {}, "the model takes no other batch (" + e.message() + ")"});
+    }
+  }
+
+  /// Shapes that it was not tuned for: the least and the largest asked for, else a smaller one that the model
+  /// takes.
+  void try_other_shapes() {
+    if (device_ || !random_sample()) return;  // the judge would need minutes for a device's sizes
+    std::vector<std::vector<Dims>> shapes;
+    for (const auto& asked : options_.verify_shapes) {
+      std::vector<std::string> guessed;
+      shapes.push_back(choose_tuned_shapes(baseline_->graph(), asked, guessed));
+    }
+    const bool are_asked = !shapes.empty();
+    if (!are_asked) shapes = other_shapes(baseline_->graph(), tuned_dims_);
+    for (const std::vector<Dims>& dims : shapes) {
+      std::vector<Datum> inputs = random_inputs(baseline_->graph(), dims, kOtherShapeSeed);
+      VerifySample sample{"random at " + dims_text(dims), std::move(inputs), {}, true};
+      try {
+        sample.expected = baseline_->run(sample.inputs);
+      } catch (const Error& e) {
+        if (e.kind() == ErrorKind::kVerification || e.kind() == ErrorKind::kInternal || are_asked) throw;
+        continue;  // sizes that the model's windows do not divide
+      }
+      verify_sample(sample);
+      if (!are_asked) return;
+    }
+  }
+
+  bool is_fit_for_model(const std::vector<Datum>& inputs) const {
+    try {
+      (void)baseline_->run(inputs);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  static std::string dims_text(std::span<const Dims> all) {
+    std::string text;
+    for (const Dims& dims : all) {
+      text += text.empty() ? "" : ", ";
+      for (size_t i = 0; i < dims.size(); ++i) text += (i ? "x" : "") + std::to_string(dims[i]);
+      if (dims.empty()) text += "scalar";
+    }
+    return text;
   }
 
   void add(std::vector<OutputError> errors) {
@@ -301,6 +375,7 @@ class Build {
   std::vector<Dims> tuned_dims_;
   PrecisionOptions precision_;  // as asked, with the ranges
   std::vector<VerifySample> samples_;
+  bool repeats_ = true;  // every run gave the same bits twice
   double baseline_seconds_ = 0, race_check_ms_ = 0;
   Clock::time_point start_ = Clock::now();
 };

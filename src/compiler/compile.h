@@ -37,6 +37,8 @@ struct CompileOptions {
   int64_t max_patches = -1;
   std::string dump_folder;
   std::vector<std::vector<Datum>> samples;  // inputs to verify on, besides random ones
+  /// Input dims to verify at, besides the tuned ones; empty: a smaller shape is chosen where there is one.
+  std::vector<std::map<std::string, Dims>> verify_shapes;
   ProgressCallback progress;
 };
 

@@ -28,7 +28,7 @@ TEST(Precision, EngineKeepsItsInterfaceAndItsBound) {
     EXPECT_EQ(engine->graph->outputs()[0]->type.dtype, DType::kFloat32);
     EXPECT_EQ(engine->graph->outputs()[0]->name, "y");
     EXPECT_EQ(engine->facts.at("precision"), dtype_name(type));
-    ASSERT_EQ(engine->verification.size(), 1u);
+    ASSERT_GE(engine->verification.size(), 1u);
     EXPECT_GT(engine->verification[0].relative, 1e-6);  // it is 16 bits
     EXPECT_LT(engine->verification[0].relative, type == DType::kFloat16 ? 5e-3 : 4e-2);
     EXPECT_TRUE(std::any_of(engine->remarks.begin(), engine->remarks.end(), [](const RemarkRecord& r) {

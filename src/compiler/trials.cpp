@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/trials.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/repeat_sample.h"
+#include "compiler/tuned_shapes.h"
+#include "memory/bind_shapes.h"
+
+namespace wootz {
+namespace {
+
+constexpr int64_t kRows = 3;
+constexpr uint64_t kNewRowSeed = 11;
+
+/// Values of the input symbols at the tuned dims.
+std::map<SymbolId, int64_t> symbol_values(const Graph& graph, std::span<const Dims> tuned) {
+  const SymbolTable& symbols = graph.symbols();
+  const Bindings bindings = bind_shapes(graph, tuned);
+  std::map<SymbolId, int64_t> values;
+  for (const Value* input : graph.inputs()) {
+    if (!input->type.has_rank()) continue;
+    for (const Dim& unresolved : *input->type.shape) {
+      const Dim dim = symbols.resolve(unresolved);
+      for (const auto& [id, factor] : dim.terms())
+        if (symbols.at(id).kind == Symbol::Kind::kInput)
+          if (const auto v = bindings.evaluate(Dim::symbol(id))) values[id] = *v;
+    }
+  }
+  return values;
+}
+
+/// The symbol that stands first in every input; -1 where there is none.
+SymbolId batch_symbol(const Graph& graph) {
+  const SymbolTable& symbols = graph.symbols();
+  SymbolId batch = -1;
+  for (const Value* input : graph.inputs()) {
+    if (!input->type.has_rank() || input->type.rank() == 0) return -1;
+    const Dim d = symbols.resolve((*input->type.shape)[0]);
+    if (d.terms().size() != 1 || (batch >= 0 && d.terms()[0].first != batch)) return -1;
+    batch = d.terms()[0].first;
+  }
+  // Of a single vector it is its length.
+  return graph.inputs().size() == 1 && graph.inputs()[0]->type.rank() == 1 ? -1 : batch;
+}
+
+/// Half of `n` and a little, by `step` at a time where that is not 0, within what the symbol may be.
+int64_t smaller(const Symbol& symbol, int64_t n, int64_t step) {
+  int64_t v = n / 2;
+  v = step > 1 ? std::max(step, v / step * step) : v | 1;
+  if (symbol.divisor > 1) v = std::max(symbol.divisor, v / symbol.divisor * symbol.divisor);
+  return std::clamp(v, std::max<int64_t>(symbol.lower, 1), symbol.upper);
+}
+
+std::optional<std::vector<Dims>> dims_at(const Graph& graph, std::span<const Dims> tuned,
+                                         const std::map<SymbolId, int64_t>& values) {
+  Bindings bindings(graph.symbols());
+  for (const auto& [id, v] : values) bindings.bind(id, v);
+  std::vector<Dims> result(tuned.begin(), tuned.end());
+  for (size_t i = 0; i < result.size(); ++i) {
+    const Type& type = graph.inputs()[i]->type;
+    if (!type.has_rank()) continue;
+    for (size_t axis = 0; axis < result[i].size(); ++axis) {
+      const auto v = bindings.evaluate(graph.symbols().resolve((*type.shape)[axis]));
+      if (!v || *v < 1) return std::nullopt;
+      result[i][axis] = *v;
+    }
+  }
+  if (!shapes_fit(graph, result)) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::vector<Dims>> other_shapes(const Graph& graph, std::span<const Dims> tuned) {
+  const SymbolId batch = batch_symbol(graph);
+  const std::map<SymbolId, int64_t> values = symbol_values(graph, tuned);
+  std::vector<std::vector<Dims>> list;
+  for (const int64_t step : {1, 32}) {  // many networks halve their pictures five times
+    std::map<SymbolId, int64_t> at = values;
+    for (auto& [id, v] : at)
+      if (id != batch && v > 1) v = smaller(graph.symbols().at(id), v, step);
+    if (at == values) continue;
+    auto dims = dims_at(graph, tuned, at);
+    if (dims && std::find(list.begin(), list.end(), *dims) == list.end()) list.push_back(std::move(*dims));
+  }
+  return list;
+}
+
+std::optional<VerifySample> other_batch(
+    const Graph& graph, std::span<const Dims> tuned, const VerifySample& sample,
+    const std::function<bool(const std::vector<Datum>& inputs, std::vector<Datum>& outputs)>& run_engine) {
+  if (sample.inputs.empty() || sample.inputs[0].tensor.rank() == 0 || batch_symbol(graph) < 0)
+    return std::nullopt;
+  const int64_t batch = sample.inputs[0].tensor.dims()[0];
+  const auto single = with_rows(graph, tuned, 1);
+  if (!single) return std::nullopt;
+  if (batch > 1) return row_of(sample, batch - 1);
+  if (batch != 1 || !with_rows(graph, tuned, kRows)) return std::nullopt;
+  auto three = repeat_rows(sample, kRows);
+  if (!three) return std::nullopt;
+  const std::vector<Datum> row = random_inputs(graph, *single, kNewRowSeed);
+  std::vector<Datum> outputs(sample.expected.size());
+  if (!run_engine(row, outputs)) return std::nullopt;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].kind != Datum::Kind::kTensor ||
+        outputs[i].tensor.dims() != sample.expected[i].tensor.dims() ||
+        outputs[i].tensor.dtype() != sample.expected[i].tensor.dtype())
+      return std::nullopt;
+  put_row(three->inputs, row, 1);
+  put_row(three->expected, outputs, 1);
+  three->name = sample.name + ", batch of " + std::to_string(kRows);
+  return three;
+}
+
+}  // namespace wootz

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a finished engine is tried on beside the judge's samples: other shapes, and batches against their
+// rows.
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compiler/verify_engine.h"
+
+namespace wootz {
+
+/// Input dims unlike the tuned ones, to catch what holds for those alone: every symbol but the batch at about
+/// half of its size, and odd where it may be; the batch as it is. The most unlike first; empty where nothing
+/// varies.
+std::vector<std::vector<Dims>> other_shapes(const Graph& graph, std::span<const Dims> tuned);
+
+/// A sample for another batch than that of `sample`, made without asking the judge: of a batch its last row
+/// alone; of a single row three, of which the middle one is new and gets its expected outputs from
+/// `run_engine` (on a batch of 1). Nothing where inputs or outputs have no common batch, or where the engine
+/// does not take the new row. Whoever finds a difference asks the judge: a model may mix its rows.
+std::optional<VerifySample> other_batch(
+    const Graph& graph, std::span<const Dims> tuned, const VerifySample& sample,
+    const std::function<bool(const std::vector<Datum>& inputs, std::vector<Datum>& outputs)>& run_engine);
+
+}  // namespace wootz
