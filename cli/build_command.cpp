@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/json_number.h"
 #include "cli/options.h"
 #include "cli/output_path.h"
 
@@ -36,7 +37,7 @@ int run_build(const Options& options) {
   for (const auto& v : j["verification"])
     std::printf("verified %s on %s inputs: relative error %.1e (bound %.0e)\n",
                 v["output"].get<std::string>().c_str(), v["sample"].get<std::string>().c_str(),
-                v["relative"].is_null() ? -1.0 : v["relative"].get<double>(), v["bound"].get<double>());
+                json_number(v["relative"]), json_number(v["bound"]));
   for (const auto& r : j["remarks"]) {
     const std::string stage = r["stage"];
     if (stage == "shapes" || stage == "passes" || stage == "verify" || stage == "race")

@@ -71,6 +71,12 @@ void add_build_flags(CLI::App& command, Options& o) {
   command.add_option("--mark", o.marks, "an inner tensor that becomes an output too");
   command.add_option("--timing-cache", o.timing_cache,
                      "file of measured times; default: ~/.cache/wootz/timings.txt; '': none");
+  command.add_option("--tactic", o.tactics,
+                     "a tactic (* and ? match any text) that the regions it serves are left to; the build "
+                     "fails where it is wrong");
+  command.add_option("--reproducers", o.reproducers,
+                     "folder for what shows a tactic with wrong results, which is thrown out; default: "
+                     "~/.cache/wootz/wrong; '': none");
   command.add_option("--disable-pass", o.disabled_passes, "a graph pass or rule to leave out");
   command
       .add_option("--max-patches", o.max_patches, "stop the graph passes after so many changes; -1: never")

@@ -76,6 +76,8 @@ BuildOptions build_options(const Options& o) {
     b.samples.push_back(std::move(sample));
   }
   b.timing_cache = o.timing_cache;
+  b.tactics = o.tactics;
+  b.reproducers = o.reproducers;
   b.marks = o.marks;
   b.disabled_passes = o.disabled_passes;
   b.max_patches = o.max_patches;
@@ -93,6 +95,7 @@ std::string build_flag(const Options& o) {
   if (o.precision != Options().precision) return "--precision";
   if (!o.precision_of.empty()) return "--precision-of";
   if (!o.samples.empty()) return "--samples";
+  if (!o.tactics.empty()) return "--tactic";
   if (!o.disabled_passes.empty()) return "--disable-pass";
   if (o.max_patches != Options().max_patches) return "--max-patches";
   if (!o.dump.empty()) return "--dump";

@@ -18,6 +18,8 @@ struct Options {
   int threads = 0;
   std::vector<std::string> shapes;  // NAME:1x3x224x224
   std::vector<std::string> marks;
+  std::vector<std::string> tactics;  // patterns
+  std::string reproducers = "default";
   std::vector<std::string> disabled_passes;
   std::string precision = "fp32";
   std::vector<std::string> precision_of;  // PATTERN=fp16

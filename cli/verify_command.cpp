@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/json_number.h"
 #include "cli/npz.h"
 #include "cli/options.h"
 
@@ -122,11 +123,9 @@ int run_verify(const Options& o) {
   if (o.expect.empty()) {
     const auto j = nlohmann::json::parse(engine.explain_json());
     for (const auto& v : j["verification"]) {
-      const double relative = v["relative"].is_null() ? 1.0 / 0.0 : v["relative"].get<double>();
-      report.add(
-          v["sample"].get<std::string>(),
-          {{v["output"].get<std::string>(), v["max_abs"].is_null() ? 1.0 / 0.0 : v["max_abs"].get<double>(),
-            relative, v["bound"].get<double>(), relative <= v["bound"].get<double>(), ""}});
+      const double relative = json_number(v["relative"]), bound = json_number(v["bound"]);
+      report.add(v["sample"].get<std::string>(), {{v["output"].get<std::string>(), json_number(v["max_abs"]),
+                                                   relative, bound, relative <= bound, ""}});
     }
     return report.finish();
   }

@@ -63,6 +63,8 @@ BuildOptions options_from_kwargs(const nb::dict& kwargs) {
       {"precision", [&](nb::handle v) { o.precision = nb::cast<std::string>(v); }},
       {"precision_of", [&](nb::handle v) { o.precision_of = nb::cast<std::vector<std::string>>(v); }},
       {"timing_cache", [&](nb::handle v) { o.timing_cache = v.is_none() ? "" : nb::cast<std::string>(v); }},
+      {"tactics", [&](nb::handle v) { o.tactics = nb::cast<std::vector<std::string>>(v); }},
+      {"reproducers", [&](nb::handle v) { o.reproducers = v.is_none() ? "" : nb::cast<std::string>(v); }},
       {"marks", [&](nb::handle v) { o.marks = nb::cast<std::vector<std::string>>(v); }},
       {"disabled_passes", [&](nb::handle v) { o.disabled_passes = nb::cast<std::vector<std::string>>(v); }},
       {"max_patches", [&](nb::handle v) { o.max_patches = nb::cast<int64_t>(v); }},

@@ -32,7 +32,13 @@ struct BuildOptions {
   /// "PATTERN=fp32|fp16|bf16" for nodes by name, output or operator; `*` and `?` match any text.
   std::vector<std::string> precision_of;
   std::string timing_cache = "default";  // a path, "default" (docs/cli.md) or "" for none
-  std::vector<std::string> marks;        // inner tensors that become outputs too; * and ? match
+  /// Tactics by id, * and ? match any text: a region that one of them serves is left to them. A wrong result
+  /// of one then fails the build (kVerification) instead of putting it out of the race.
+  std::vector<std::string> tactics;
+  /// Where the region, inputs and command are kept of a tactic that gave a wrong result and was thrown out: a
+  /// folder, "default" (docs/cli.md) or "" for nowhere.
+  std::string reproducers = "default";
+  std::vector<std::string> marks;  // inner tensors that become outputs too; * and ? match
   std::vector<std::string> disabled_passes;
   int64_t max_patches = -1;        // stop the graph passes after so many changes; -1: no limit
   std::string dump_folder;         // graph text before and after each pass

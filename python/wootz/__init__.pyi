@@ -53,6 +53,8 @@ def build(
     precision: str = "fp32",
     precision_of: Sequence[str] = ...,
     timing_cache: str | None = "default",
+    tactics: Sequence[str] = ...,
+    reproducers: str | None = "default",
     marks: Sequence[str] = ...,
     samples: Sequence[Mapping[str, Any]] = ...,
     verify_shapes: Sequence[Mapping[str, Dims]] = ...,

@@ -8,6 +8,7 @@
 #include "compiler/compile.h"
 #include "compiler/marks.h"
 #include "compiler/race_steps.h"
+#include "compiler/reproducer.h"
 #include "compiler/similarity.h"
 #include "compiler/verify_engine.h"
 #include "import/onnx/import.h"
@@ -44,6 +45,8 @@ CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
   for (const std::string& text : o.precision_of)
     c.precision.overrides.push_back(parse_precision_override(text));
   c.timing_cache = cache_path(o.timing_cache);
+  c.tactics = o.tactics;
+  c.reproducers = o.reproducers == "default" ? default_reproducer_folder() : o.reproducers;
   c.marks = o.marks;
   c.disabled_passes = o.disabled_passes;
   c.max_patches = o.max_patches;

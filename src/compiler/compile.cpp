@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/compile.h"
 
+#include <fnmatch.h>
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -11,6 +13,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/race_steps.h"
 #include "compiler/repeat_sample.h"
+#include "compiler/reproducer.h"
 #include "compiler/trials.h"
 #include "compiler/tuned_shapes.h"
 #include "compiler/verify_engine.h"
@@ -23,6 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kOtherShapeSeed = 13;
+constexpr int kMostReproducers = 8;  // of one build
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
@@ -219,6 +223,13 @@ class Build {
     RaceStepsOptions o;
     o.race.tune = options_.tune;
     o.race.allowed = [this](std::string_view id) { return allowed(id); };
+    if (!options_.tactics.empty())
+      o.race.asked_for = [this](std::string_view id) {
+        return std::any_of(options_.tactics.begin(), options_.tactics.end(), [&](const std::string& pattern) {
+          return fnmatch(pattern.c_str(), std::string(id).c_str(), 0) == 0;
+        });
+      };
+    o.race.on_wrong = [this](const WrongTactic& wrong) { note(wrong); };
     o.timing_cache = options_.timing_cache;
     o.progress = [this](size_t step, size_t steps, const Node& node) {
       report("race", node.origins.empty() ? node.op : node.origins[0],
@@ -230,6 +241,24 @@ class Build {
     };
     engine_->threads = threads_;
     race_check_ms_ = race_steps(*engine_, backend_, tuned_dims_, o);
+    if (!options_.tactics.empty() && !wrong_.empty())
+      throw Error(ErrorKind::kVerification, "--tactic: " + wrong_);
+  }
+
+  /// A wrong tactic is out of the race; what it was run on is kept for a report.
+  void note(const WrongTactic& wrong) {
+    std::string text =
+        wrong.tactic_id + (wrong.config.empty() ? "" : " " + wrong.config) + ": " + wrong.failure;
+    if (wrong_.empty()) wrong_ = text;
+    if (!options_.reproducers.empty() && reproducers_ < kMostReproducers) {
+      try {
+        const std::string place = save_reproducer(wrong, options_.reproducers, engine_->device_fingerprint);
+        if (!place.empty()) text += "; kept in " + place, ++reproducers_;
+      } catch (const Error& e) {
+        text += "; what shows it could not be kept: " + e.message();
+      }
+    }
+    engine_->remarks.push_back({"race", wrong.problem->region->origins, "thrown out: " + text});
   }
 
   void describe() {
@@ -375,6 +404,8 @@ class Build {
   std::vector<Dims> tuned_dims_;
   PrecisionOptions precision_;  // as asked, with the ranges
   std::vector<VerifySample> samples_;
+  std::string wrong_;    // the first tactic with wrong results
+  int reproducers_ = 0;  // kept
   bool repeats_ = true;  // every run gave the same bits twice
   double baseline_seconds_ = 0, race_check_ms_ = 0;
   Clock::time_point start_ = Clock::now();

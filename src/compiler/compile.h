@@ -32,6 +32,8 @@ struct CompileOptions {
   bool allow_vendor_libraries = true;  // oneDNN
   std::string timing_cache;            // path; empty: none
   PrecisionOptions precision;          // `ranges` are measured here
+  std::vector<std::string> tactics;    // patterns: where one of these serves a region, no other races
+  std::string reproducers;             // folder for what tactics with wrong results were run on; empty: none
   std::vector<std::string> marks;      // inner values that become outputs too
   std::vector<std::string> disabled_passes;
   int64_t max_patches = -1;

@@ -40,9 +40,9 @@ struct VerifySample {
 /// Runs the engine on a sample of the baseline. `asked_bound` is that of a lower precision that was asked
 /// for, 0 for none. Throws Error(kVerification) naming output, expected, found and the worst step when an
 /// output leaves its bound. Behind rounding and comparisons the bound is wide, and behind a selection (TopK,
-/// NonMaxSuppression, ...) there is none: a difference in the last bit may change what is selected.
-/// The engine runs twice, with other inputs in between, and both results are judged; `repeats` becomes false
-/// where they differ in a bit.
+/// NonMaxSuppression, ...) there is none (infinity): a difference in the last bit may change what is
+/// selected. The engine runs twice, with other inputs in between, and both results are judged; `repeats`
+/// becomes false where they differ in a bit.
 std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
                                        const VerifySample& sample, double asked_bound = 0,
                                        bool* repeats = nullptr);

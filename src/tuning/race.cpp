@@ -94,6 +94,9 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
       if (!options_.tune) break;
     }
   }
+  const auto asked_for = [this](const Candidate& c) { return options_.asked_for(c.record.tactic_id); };
+  if (options_.asked_for && std::any_of(candidates.begin(), candidates.end(), asked_for))
+    std::erase_if(candidates, [&](const Candidate& c) { return !asked_for(c); });
   return candidates;
 }
 
@@ -174,7 +177,12 @@ class Race::Proof {
     const CheckResult found =
         checks_.at(kind)->run(*c.kernel, race_.backend_, *race_.stream_, *c.tactic, buffers_);
     c.record.error = std::max(c.record.error, found.error);
-    if (!found.failure.empty()) c.record.refusal = found.failure, c.is_out = true;
+    if (!found.failure.empty()) {
+      c.record.refusal = found.failure, c.is_out = true;
+      if (race_.options_.on_wrong)
+        race_.options_.on_wrong({&problem_, c.record.tactic_id, c.tactic->version(), c.record.config,
+                                 found.failure, kind, kSeed, &checks_.at(kind)->inputs()});
+    }
     if (times) c.times_us.push_back(found.launch_us);
     spent_ms_ += (elapsed_us(start) - (times ? found.launch_us : 0)) / 1e3;
   }

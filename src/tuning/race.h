@@ -9,15 +9,30 @@
 #include "device/device_backend.h"
 #include "engine/engine_data.h"
 #include "tuning/batch_sample.h"
+#include "tuning/check_inputs.h"
 #include "tuning/timing_cache.h"
 
 namespace wootz {
+
+/// A tactic that gave a wrong result. Valid while RaceOptions::on_wrong runs.
+struct WrongTactic {
+  const Problem* problem;
+  std::string tactic_id;
+  int version;
+  std::string config, failure;  // failure: output, element, expected, found
+  InputKind kind;
+  uint64_t seed;
+  const std::vector<Datum>* inputs;
+};
 
 struct RaceOptions {
   bool tune = true;              // false: the first guess that passes the check wins, untimed
   double budget_ms = 400;        // for the rounds of one problem; at least two rounds are run
   size_t checked_elements = 96;  // of each output
   std::function<bool(std::string_view tactic_id)> allowed;  // empty: all
+  /// Problems that such a tactic serves are left to it (and to the reference); empty: none is asked for.
+  std::function<bool(std::string_view tactic_id)> asked_for;
+  std::function<void(const WrongTactic&)> on_wrong;
 };
 
 /// A tactic's claim on a problem.

@@ -344,7 +344,7 @@ function proof() {
   const number = x => x === null || x === undefined ? "not finite" : x.toExponential(2);
   for (const v of data.verification) {
     const row = el("tr", {style: "cursor:default"});
-    for (const x of [v.output, v.sample, number(v.max_abs), number(v.relative), number(v.bound)]) row.append(el("td", {}, x));
+    for (const x of [v.output, v.sample, number(v.max_abs), number(v.relative), v.bound === null ? "none" : number(v.bound)]) row.append(el("td", {}, x));
     t.append(row);
   }
   $("proof").append(t);
