@@ -47,7 +47,8 @@ def _verify(engine, samples=None):
     """The errors measured at build (samples=None) as a list of dicts: output, max_abs, relative, bound, sample. With samples, a
     list of {"inputs": {name: array}, "outputs": {name: array}}, compares the engine's results with those outputs."""
     if samples is None:
-        return _explain(engine)["verification"]
+        rows = _explain(engine)["verification"]  # JSON has no infinity
+        return [{key: float("inf") if value is None else value for key, value in row.items()} for row in rows]
     return [row for s in samples for row in compare(s["outputs"], engine.run(s["inputs"]))]
 
 
