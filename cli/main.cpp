@@ -11,6 +11,7 @@
 #include "cli/exec/exec_options.h"
 #include "cli/narrow_help.h"
 #include "cli/options.h"
+#include "cli/quantize/quantize_flags.h"
 
 namespace {
 
@@ -164,8 +165,8 @@ std::string version_text() {
 /// missing.
 void check_command(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
-  std::string names = "exec";
-  if (argv[1] == names) return;
+  std::string names = "exec, quantize";
+  if (argv[1] == std::string_view("exec") || argv[1] == std::string_view("quantize")) return;
   for (const Command& c : kCommands) {
     if (std::string_view(argv[1]) == c.name) return;
     names += ", " + std::string(c.name);
@@ -185,6 +186,8 @@ int run(int argc, char** argv) {
   Options options;
   std::vector<std::pair<CLI::App*, const Command*>> commands;
   for (const Command& c : kCommands) commands.emplace_back(add_command(app, c, options), &c);
+  wootz::cli::QuantizeFlags quantize_flags;
+  const CLI::App* quantize = wootz::cli::add_quantize(app, quantize_flags);
   CLI::App* exec =
       app.add_subcommand("exec", "take trtexec's flags: build, measure, compare, export")->prefix_command();
   exec->set_help_flag();  // its own flags include --help
@@ -200,6 +203,7 @@ int run(int argc, char** argv) {
     return code == 0 ? 0 : 2;
   }
   int code = exec->parsed() ? wootz::cli::run_exec(exec->remaining()) : 0;
+  if (quantize->parsed()) code = wootz::cli::run_quantize(quantize_flags);
   for (const auto& [app_command, command] : commands)
     if (app_command->parsed()) code = command->run(options);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

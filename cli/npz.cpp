@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 
@@ -230,6 +232,16 @@ std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path) {
     arrays.emplace_back(name, parse_npy(bytes, "'" + path + "', array '" + name + "'"));
   }
   return arrays;
+}
+
+Tensor read_npy(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))
+    throw Error(ErrorKind::kIo, "'" + path + "': expected a .npy file (numpy.save), found none");
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file) throw Error(ErrorKind::kIo, "cannot read '" + path + "'");
+  return parse_npy(bytes, "'" + path + "'");
 }
 
 void write_npz(const std::string& path, const NamedData& data) {

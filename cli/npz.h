@@ -14,6 +14,9 @@ namespace wootz::cli {
 /// too.
 std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path);
 
+/// The array of a .npy file. Throws as read_npz.
+Tensor read_npy(const std::string& path);
+
 /// Writes tensors beside and renames. bfloat16, float8 and 4-bit elements, which NumPy lacks, are written as
 /// float32.
 void write_npz(const std::string& path, const NamedData& data);

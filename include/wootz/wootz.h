@@ -6,5 +6,6 @@
 #include <wootz/error.h>
 #include <wootz/logger.h>
 #include <wootz/op.h>
+#include <wootz/quantize.h>
 #include <wootz/tensor.h>
 #include <wootz/version.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/precision/choose_types.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -11,6 +9,7 @@
 
 #include "base/error.h"
 #include "passes/precision/constant_fit.h"
+#include "passes/precision/node_pattern.h"
 #include "passes/precision/precision_rules.h"
 
 namespace wootz {
@@ -18,19 +17,6 @@ namespace {
 
 /// What samples did not show may be larger.
 constexpr double kHeadroom = 4;
-
-bool matches(const std::string& pattern, const std::string& text) {
-  return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-}
-
-bool matches(const std::string& pattern, const Node& node) {
-  if (matches(pattern, node.op) || (!node.name.empty() && matches(pattern, node.name))) return true;
-  for (const std::string& o : node.origins)
-    if (matches(pattern, o)) return true;
-  for (const Value* v : node.outputs())
-    if (v && matches(pattern, v->name)) return true;
-  return false;
-}
 
 std::string number(double v) {
   char text[32];
@@ -128,7 +114,7 @@ class Chooser {
       bool used = false;
       for (const auto& node : graph_.nodes()) {
         NodeType* t = find(node.get());
-        if (!t || !matches(o.pattern, *node)) continue;
+        if (!t || !matches_node(o.pattern, *node)) continue;
         used = true;
         const PrecisionRule rule = precision_rule(*node);
         if (o.type != DType::kFloat32 && rule.role == PrecisionRole::kFloat32)

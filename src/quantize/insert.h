@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quantize/calibration.h"
+#include "quantize/targets.h"
+
+namespace wootz {
+
+struct InsertOptions {
+  bool per_channel = true;
+  bool sums = false;
+  /// Mean of each channel of an activation, by name; where given, the mean error of rounded weights leaves
+  /// the bias.
+  std::map<std::string, std::vector<double>> means;
+};
+
+/// Puts QuantizeLinear and DequantizeLinear around the targets' operands: activations as the calibration
+/// says, weights int8, biases of Conv and Gemm int32 with the product of both scales. What feeds a
+/// convolution is read in 8 bits by everything behind it; what feeds only products, by these alone. Targets
+/// without a range stay float32: returned, with the reason.
+std::vector<QuantizedNode> insert_quantization(Graph& graph, const std::vector<QuantTarget>& targets,
+                                               const Calibration& calibration, const InsertOptions& options);
+
+/// Both operands of Add nodes that feed no product directly but join convolutions: those that `sums` gives 8
+/// bits to.
+std::vector<Value*> sum_operands(const Graph& graph, const std::vector<QuantTarget>& targets);
+
+}  // namespace wootz

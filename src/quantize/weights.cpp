@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quantize/weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wootz {
+namespace {
+
+constexpr double kTop = 127;
+
+}  // namespace
+
+QuantizedWeights quantize_weights(const Tensor& w, int64_t axis, bool per_channel,
+                                  const std::vector<double>& least) {
+  const int64_t channels = w.dims()[static_cast<size_t>(axis)];
+  std::vector<double> most(static_cast<size_t>(channels), 0);
+  const float* p = w.as<float>();
+  if (w.size() > 0)
+    for_each_channel(w.dims(), axis, [&](int64_t at, int64_t c) {
+      most[static_cast<size_t>(c)] = std::max(most[static_cast<size_t>(c)], std::fabs(double(p[at])));
+    });
+  for (size_t c = 0; c < most.size(); ++c) {
+    most[c] /= kTop;
+    if (!least.empty()) most[c] = std::max(most[c], least[c]);
+  }
+  if (!per_channel) most.assign(1, most.empty() ? 0 : *std::max_element(most.begin(), most.end()));
+  QuantizedWeights q{Tensor::zeros(DType::kInt8, w.dims()), {}, axis};
+  for (double m : most) q.scales.push_back(m > 0 ? static_cast<float>(m) : 1.0f);
+  if (w.size() > 0)
+    for_each_channel(w.dims(), axis, [&](int64_t at, int64_t c) {
+      const double v = std::nearbyint(double(p[at] / q.scale_of(c)));
+      q.q.as<int8_t>()[at] = static_cast<int8_t>(std::clamp(v, -kTop, kTop));
+    });
+  return q;
+}
+
+Tensor QuantizedWeights::dequantized() const {
+  Tensor w = Tensor::zeros(DType::kFloat32, q.dims());
+  if (w.size() > 0)
+    for_each_channel(q.dims(), axis, [&](int64_t at, int64_t c) {
+      w.as<float>()[at] = static_cast<float>(q.as<int8_t>()[at]) * scale_of(c);
+    });
+  return w;
+}
+
+std::vector<double> mean_rounding_error(const Tensor& w, const QuantizedWeights& q, int64_t depth_axis,
+                                        int64_t groups, const std::vector<double>& mean) {
+  const Dims& dims = w.dims();
+  const int64_t channels = dims[static_cast<size_t>(q.axis)], depth = dims[static_cast<size_t>(depth_axis)];
+  std::vector<int64_t> depth_of(static_cast<size_t>(w.size()));
+  for_each_channel(dims, depth_axis, [&](int64_t at, int64_t d) { depth_of[static_cast<size_t>(at)] = d; });
+  std::vector<double> error(static_cast<size_t>(channels), 0);
+  const float* p = w.as<float>();
+  for_each_channel(dims, q.axis, [&](int64_t at, int64_t c) {
+    const double rounded = double(q.q.as<int8_t>()[at]) * double(q.scale_of(c));
+    const int64_t group = c / (channels / groups);
+    error[static_cast<size_t>(c)] +=
+        (double(p[at]) - rounded) *
+        mean[static_cast<size_t>(group * depth + depth_of[static_cast<size_t>(at)])];
+  });
+  return error;
+}
+
+}  // namespace wootz

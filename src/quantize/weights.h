@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "ir/tensor.h"
+
+namespace wootz {
+
+/// Weights as int8 around 0: w is about q * scales[channel].
+struct QuantizedWeights {
+  Tensor q;
+  std::vector<float> scales;  // one, or one for each index of the axis
+  int64_t axis = 0;
+
+  float scale_of(int64_t channel) const { return scales.size() == 1 ? scales[0] : scales[size_t(channel)]; }
+  /// As the runtime sees it.
+  Tensor dequantized() const;
+};
+
+/// The largest magnitude becomes 127. `least` (empty, or one a channel) bounds the scales from below.
+QuantizedWeights quantize_weights(const Tensor& w, int64_t axis, bool per_channel,
+                                  const std::vector<double>& least = {});
+
+/// For each output channel: sum over input channels and taps of (w - dequantized) * mean of the input
+/// channel. `depth_axis` has the input channels of one group; `mean` is of all input channels.
+std::vector<double> mean_rounding_error(const Tensor& w, const QuantizedWeights& q, int64_t depth_axis,
+                                        int64_t groups, const std::vector<double>& mean);
+
+/// f(flat index, channel along `axis`) for each element of dims.
+template <class F>
+void for_each_channel(const Dims& dims, int64_t axis, F&& f) {
+  int64_t inner = 1, outer = 1;
+  for (size_t i = 0; i < dims.size(); ++i) (static_cast<int64_t>(i) < axis ? outer : inner) *= dims[i];
+  const int64_t channels = dims[static_cast<size_t>(axis)];
+  inner /= channels;
+  for (int64_t o = 0, at = 0; o < outer; ++o)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t i = 0; i < inner; ++i, ++at) f(at, c);
+}
+
+}  // namespace wootz
