@@ -13,6 +13,7 @@
 #include "python/arrays.h"
 #include "python/ops.h"
 #include "python/options.h"
+#include "python/quantize.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -115,6 +116,7 @@ NB_MODULE(_wootz, m) {
       },
       "path"_a, "device"_a = "");
   define_ops(m);
+  define_quantize(m);
   m.def("build", &build_model, "model"_a, "options"_a);
   m.def(
       "run_reference",

@@ -12,9 +12,6 @@
 namespace nb = nanobind;
 
 namespace wootz::python {
-namespace {
-
-/// The caller's function, called with the GIL held; returning False cancels.
 std::function<bool(const BuildProgress&)> progress_from(nb::object function) {
   const std::shared_ptr<nb::object> kept(new nb::object(std::move(function)), [](nb::object* p) {
     nb::gil_scoped_acquire gil;
@@ -27,8 +24,6 @@ std::function<bool(const BuildProgress&)> progress_from(nb::object function) {
     return go_on.is_none() || nb::cast<bool>(nb::bool_(go_on));
   };
 }
-
-}  // namespace
 
 NamedData named_from_dict(const nb::dict& dict) {
   NamedData data;

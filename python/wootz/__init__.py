@@ -38,6 +38,19 @@ def build(model, **options):
     return _wootz.build(model, options)
 
 
+def quantize(model, output, samples=None, **options):
+    """Writes `output`, an ONNX model with 8-bit weights and activations, made from the float32 model at `model`. Returns a report:
+    nodes (with reason or signal to noise), outputs (errors, top-1 agreement), notes, samples, calibration (JSON text).
+
+    samples: an iterable of {input name: array}. Options: method="mse" (or "max", "percentile", "entropy"),
+    percentile=99.99, per_channel=True, signed_activations=False, bias_correction=False, equalize=False, balance=0.0,
+    dynamic=False (no samples needed), sums=False, depthwise=False, keep=[patterns of nodes that stay float32],
+    calibration=text of an earlier report instead of samples, max_samples=512, report_samples=4, threads=0,
+    progress=callable(stage, detail, fraction) that may return False to cancel.
+    """
+    return _wootz.quantize(model, output, samples, options)
+
+
 def _explain(engine):
     """Everything that was decided and measured, as a dict: steps, tactics, rivals, remarks, memory, verification."""
     return json.loads(engine.explain_json())
@@ -57,4 +70,5 @@ from .ops import op  # noqa: E402
 Engine.explain = _explain
 Engine.verify = _verify
 
-__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "load", "op", "run_reference"]
+__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "load", "op", "quantize",
+           "run_reference"]

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -63,6 +63,28 @@ def build(
     max_patches: int = -1,
     dump_folder: str = "",
 ) -> Engine: ...
+def quantize(
+    model: str | PathLike[str],
+    output: str | PathLike[str],
+    samples: Iterable[Mapping[str, Any]] | None = None,
+    *,
+    method: str = "mse",
+    percentile: float = 99.99,
+    per_channel: bool = True,
+    signed_activations: bool = False,
+    bias_correction: bool = False,
+    equalize: bool = False,
+    balance: float = 0.0,
+    dynamic: bool = False,
+    sums: bool = False,
+    depthwise: bool = False,
+    keep: Sequence[str] = ...,
+    calibration: str = "",
+    max_samples: int = 512,
+    report_samples: int = 4,
+    threads: int = 0,
+    progress: Callable[[str, str, float], bool | None] = ...,
+) -> dict[str, Any]: ...
 def load(path: str | PathLike[str], device: str = "") -> Engine: ...
 def run_reference(path: str | PathLike[str], inputs: Mapping[str, Any], marks: Sequence[str] = ...) -> dict[str, Any]: ...
 def compare(expected: Mapping[str, Any], found: Mapping[str, Any], bound: float = 0.0) -> list[dict[str, Any]]: ...

@@ -44,6 +44,16 @@ void check(size_t index, const Value& input, const Datum& datum) {
                               (std::isnan(v) ? "NaN" : "an infinity"));
 }
 
+Tensor rounded(const Tensor& t, const QuantParameters& p) {
+  const double low = p.type == DType::kInt8 ? -128 : 0;
+  Tensor to = Tensor::zeros(DType::kFloat32, t.dims());
+  for (int64_t i = 0; i < t.size(); ++i) {
+    const double q = std::nearbyint(double(t.as<float>()[i] / p.scale)) + p.zero;
+    to.as<float>()[i] = static_cast<float>(std::clamp(q, low, low + 255) - p.zero) * p.scale;
+  }
+  return to;
+}
+
 }  // namespace
 
 void ActivationStats::add(const Tensor& values) {
@@ -103,7 +113,8 @@ void CheckedSamples::for_each(const std::function<void(size_t, const std::vector
 
 std::map<std::string, ActivationStats> collect_stats(const Graph& graph, CheckedSamples& samples,
                                                      const std::map<std::string, int64_t>& axes, int threads,
-                                                     const std::function<void(size_t)>& report) {
+                                                     const std::function<void(size_t)>& report,
+                                                     const std::map<std::string, QuantParameters>& rounding) {
   std::map<std::string, ActivationStats> stats;
   for (const auto& [name, axis] : axes) stats[name].axis = axis;
   const Baseline baseline(graph.clone(std::make_shared<SymbolTable>(graph.symbols()), nullptr),
@@ -116,7 +127,8 @@ std::map<std::string, ActivationStats> collect_stats(const Graph& graph, Checked
         bad_sample(index, "'" + v->name +
                               "' holds NaN or an infinity; keep its readers in float32, or "
                               "leave the sample out");
-      it->second.add(d.tensor);
+      const auto parameters = rounding.find(v->name);
+      it->second.add(parameters == rounding.end() ? d.tensor : rounded(d.tensor, parameters->second));
     };
     for (size_t i = 0; i < inputs.size(); ++i) visit(graph.inputs()[i], inputs[i]);
     baseline.run(inputs, visit);

@@ -9,6 +9,7 @@
 #include <wootz/quantize.h>
 #include "ir/graph.h"
 #include "quantize/histogram.h"
+#include "quantize/range_choice.h"
 
 namespace wootz {
 
@@ -40,9 +41,10 @@ class CheckedSamples {
 };
 
 /// Runs the graph on every sample and notes what the values in `axes` (name -> axis of its channels) hold.
-/// Throws kInvalidArgument naming value and sample where something is NaN or infinite.
-std::map<std::string, ActivationStats> collect_stats(const Graph& graph, CheckedSamples& samples,
-                                                     const std::map<std::string, int64_t>& axes, int threads,
-                                                     const std::function<void(size_t)>& report);
+/// With `rounding`, values are rounded to 8 bits first. Throws kInvalidArgument naming value and sample where
+/// something is NaN or infinite.
+std::map<std::string, ActivationStats> collect_stats(
+    const Graph& graph, CheckedSamples& samples, const std::map<std::string, int64_t>& axes, int threads,
+    const std::function<void(size_t)>& report, const std::map<std::string, QuantParameters>& rounding = {});
 
 }  // namespace wootz

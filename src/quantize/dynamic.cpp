@@ -17,7 +17,7 @@ class Rewriter {
 
   QuantizedNode product(const QuantTarget& t) {
     Node& node = *t.node;
-    const std::string name = node.origins.empty() ? node.name : node.origins[0];
+    const std::string name = quantized_label(node);
     if (t.is_conv()) return {name, node.op, false, "convolutions have no dynamic form here", NAN, NAN};
     Measured& x = measured(t.x, &node);
     const QuantizedWeights q = quantize_weights(as_matrix(t), 1, options_.per_channel);
@@ -46,7 +46,7 @@ class Rewriter {
   }
 
   QuantizedNode lstm(Node& node) {
-    const std::string name = node.origins.empty() ? node.name : node.origins[0];
+    const std::string name = quantized_label(node);
     const auto constant_floats = [&](size_t i) {
       return node.input(i) && node.input(i)->is_constant() && node.input(i)->type.dtype == DType::kFloat32;
     };

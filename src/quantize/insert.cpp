@@ -6,14 +6,11 @@
 #include <set>
 
 #include "ops/infer.h"
-#include "quantize/weights.h"
 
 namespace wootz {
 namespace {
 
 constexpr double kLargestBias = 1 << 30;
-
-std::string label_of(const Node& node) { return node.origins.empty() ? node.name : node.origins[0]; }
 
 /// The node that follows the value's producer, or the first one of the graph.
 Node* after(Graph& graph, const Value& v) {
@@ -39,7 +36,7 @@ class Inserter {
         if (const auto* e = range_of(*v); e && !dequantized_.contains(v)) quantize_activation(v, *e, true);
     std::vector<QuantizedNode> left;
     for (const QuantTarget& t : targets_) {
-      QuantizedNode entry{label_of(*t.node), t.node->op, true, "", NAN, NAN};
+      QuantizedNode entry{quantized_label(*t.node), t.node->op, true, "", NAN, NAN};
       const Calibration::Entry* e = range_of(*original(t.x));
       if (!e)
         entry.quantized = false, entry.reason = "the calibration has no range for '" + t.x->name + "'";

@@ -6,15 +6,15 @@
 
 #include "quantize/calibration.h"
 #include "quantize/targets.h"
+#include "quantize/weights.h"
 
 namespace wootz {
 
 struct InsertOptions {
   bool per_channel = true;
   bool sums = false;
-  /// Mean of each channel of an activation, by name; where given, the mean error of rounded weights leaves
-  /// the bias.
-  std::map<std::string, std::vector<double>> means;
+  /// By activation; where given, the mean error of rounding leaves the bias.
+  std::map<std::string, ChannelMeans> means;
 };
 
 /// Puts QuantizeLinear and DequantizeLinear around the targets' operands: activations as the calibration

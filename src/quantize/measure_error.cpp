@@ -92,7 +92,7 @@ class NodeErrors {
   void fill(std::vector<QuantizedNode>& nodes) const {
     for (QuantizedNode& n : nodes)
       for (const auto& [name, s] : sites_) {
-        const std::string label = s.node->origins.empty() ? s.node->name : s.node->origins[0];
+        const std::string label = quantized_label(*s.node);
         if (n.quantized && n.name == label) n.own_sqnr_db = s.own, n.sqnr_db = s.whole;
       }
   }
@@ -135,30 +135,29 @@ std::shared_ptr<const Graph> copy_of(const Graph& graph) {
 
 }  // namespace
 
-std::vector<QuantizedOutput> measure_error(const Graph& model, const Graph& quantized,
-                                           const CheckedSamples& samples, size_t most, int threads,
-                                           std::vector<QuantizedNode>& nodes,
+std::vector<QuantizedOutput> measure_error(const ComparedGraphs& graphs, const CheckedSamples& samples,
+                                           size_t most, int threads, std::vector<QuantizedNode>& nodes,
                                            const std::function<void(size_t)>& report) {
   const int count = threads > 0 ? threads : allowed_cpus();
   const auto pool = ThreadPool::shared(count);
-  const Baseline plain(copy_of(model), count), rounded(copy_of(quantized), count);
-  NodeErrors errors(quantized, *pool);
+  const Baseline plain(copy_of(graphs.model), count), rounded(copy_of(graphs.quantized), count);
+  NodeErrors errors(graphs.quantized, *pool);
+  const auto see_quantized = [&](const Value* v, const Datum& d) { errors.see_quantized(v->name, d); };
   std::map<std::string, Sums> sums;
   std::vector<Datum> inputs;
   for (size_t i = 0; i < most && samples.get(i, inputs); ++i) {
-    std::vector<Datum> want, got;
-    if (i == 0) {
-      for (size_t k = 0; k < inputs.size(); ++k) errors.see_float(model.inputs()[k]->name, inputs[k]);
-      want = plain.run(inputs, [&](const Value* v, const Datum& d) { errors.see_float(v->name, d); });
-      got = rounded.run(inputs, [&](const Value* v, const Datum& d) { errors.see_quantized(v->name, d); });
-    } else {
-      want = plain.run(inputs);
-      got = rounded.run(inputs);
+    if (i == 0 && graphs.prepared) {
+      for (size_t k = 0; k < inputs.size(); ++k) errors.see_float(graphs.model.inputs()[k]->name, inputs[k]);
+      Baseline(copy_of(*graphs.prepared), count).run(inputs, [&](const Value* v, const Datum& d) {
+        errors.see_float(v->name, d);
+      });
     }
+    const std::vector<Datum> want = plain.run(inputs),
+                             got = i == 0 ? rounded.run(inputs, see_quantized) : rounded.run(inputs);
     for (size_t k = 0; k < want.size(); ++k)
       if (want[k].kind == Datum::Kind::kTensor && is_float(want[k].tensor.dtype()) &&
           want[k].tensor.dims() == got[k].tensor.dims())
-        sums[model.outputs()[k]->name].add(want[k].tensor, got[k].tensor);
+        sums[graphs.model.outputs()[k]->name].add(want[k].tensor, got[k].tensor);
     report(i);
   }
   errors.fill(nodes);

@@ -31,7 +31,7 @@ class Quantization {
         options_(options),
         method_(range_method(options.method)),
         model_(import_onnx_file(path)),
-        original_(model_.graph->clone(std::make_shared<SymbolTable>(model_.graph->symbols()), nullptr)),
+        original_(copy_of(*model_.graph)),
         graph_(*model_.graph),
         samples_(graph_, source, options.max_samples) {
     check_options();
@@ -54,6 +54,10 @@ class Quantization {
   }
 
  private:
+  static std::shared_ptr<const Graph> copy_of(const Graph& graph) {
+    return graph.clone(std::make_shared<SymbolTable>(graph.symbols()), nullptr);
+  }
+
   [[noreturn]] static void bad(const std::string& what) { throw Error(ErrorKind::kInvalidArgument, what); }
 
   void check_options() const {
@@ -128,8 +132,10 @@ class Quantization {
         choice = targets();  // their inputs may be others now
         stats = collect(choice.targets, 0.35, 0.7);
       }
-      calibration = calibrate(stats, insert);
+      calibration = calibrate(stats);
+      if (options_.bias_correction) insert.means = means(choice.targets, stats, calibration);
     }
+    prepared_ = copy_of(graph_);
     report_.nodes = insert_quantization(graph_, choice.targets, calibration, insert);
     add_left(std::move(choice.left));
     report_.calibration = calibration.to_json();
@@ -146,19 +152,23 @@ class Quantization {
             calibration.model + "' with the same options?");
   }
 
-  std::map<std::string, ActivationStats> collect(const std::vector<QuantTarget>& targets, double from,
-                                                 double to) {
+  std::map<std::string, ActivationStats> collect(
+      const std::vector<QuantTarget>& targets, double from, double to,
+      const std::map<std::string, QuantParameters>& rounding = {}) {
     std::map<std::string, int64_t> axes;
     for (const QuantTarget& t : targets) axes[t.x->name] = t.channel_axis;
     if (options_.sums)
       for (const Value* v : sum_operands(graph_, targets)) axes.emplace(v->name, 1);
-    return collect_stats(graph_, samples_, axes, options_.threads, [&](size_t index) {
-      const double n = static_cast<double>(index + 1);
-      report("measure", from + (to - from) * n / (n + 8), "sample " + std::to_string(index + 1));
-    });
+    return collect_stats(
+        graph_, samples_, axes, options_.threads,
+        [&](size_t index) {
+          const double n = static_cast<double>(index + 1);
+          report("measure", from + (to - from) * n / (n + 8), "sample " + std::to_string(index + 1));
+        },
+        rounding);
   }
 
-  Calibration calibrate(const std::map<std::string, ActivationStats>& stats, InsertOptions& insert) {
+  Calibration calibrate(const std::map<std::string, ActivationStats>& stats) {
     Calibration c;
     c.model = std::filesystem::path(path_).filename().string();
     c.method = options_.method;
@@ -172,14 +182,29 @@ class Quantization {
       if (s.histogram.empty()) continue;
       c.tensors[name] = {choose_range(s.histogram, method_, options_.percentile, c.is_signed),
                          s.histogram.low(), s.histogram.high()};
-      if (options_.bias_correction && s.elements > 0) {
-        std::vector<double> mean = s.sum;
-        for (double& m : mean) m /= s.elements;
-        insert.means[name] = std::move(mean);
-      }
       note_dead_channels(name, s);
     }
     return c;
+  }
+
+  /// Means of the rounded activations need a second look at the samples, now that ranges are known.
+  std::map<std::string, ChannelMeans> means(const std::vector<QuantTarget>& targets,
+                                            const std::map<std::string, ActivationStats>& plain,
+                                            const Calibration& calibration) {
+    std::map<std::string, QuantParameters> rounding;
+    for (const auto& [name, entry] : calibration.tensors)
+      if (entry.range.high > entry.range.low)
+        rounding[name] = parameters_of(entry.range, calibration.is_signed);
+    const auto rounded = collect(targets, 0.5, 0.7, rounding);
+    std::map<std::string, ChannelMeans> result;
+    for (const auto& [name, s] : plain) {
+      if (!rounding.contains(name) || s.elements == 0) continue;
+      ChannelMeans m{s.sum, rounded.at(name).sum};
+      for (std::vector<double>* list : {&m.plain, &m.rounded})
+        for (double& v : *list) v /= s.elements;
+      result[name] = std::move(m);
+    }
+    return result;
   }
 
   void note_dead_channels(const std::string& name, const ActivationStats& s) {
@@ -196,15 +221,15 @@ class Quantization {
       report("compare", 0.75 + 0.25 * double(i + 1) / double(options_.report_samples + 1),
              "sample " + std::to_string(i + 1));
     };
-    report_.outputs = measure_error(*original_, graph_, samples_, options_.report_samples, options_.threads,
-                                    report_.nodes, each);
+    report_.outputs = measure_error({*original_, prepared_.get(), graph_}, samples_, options_.report_samples,
+                                    options_.threads, report_.nodes, each);
   }
 
   std::string path_;
   const QuantizeOptions& options_;
   RangeMethod method_;
   ImportedModel model_;
-  std::shared_ptr<const Graph> original_;
+  std::shared_ptr<const Graph> original_, prepared_;  // prepared: equalized and balanced, not yet rounded
   Graph& graph_;
   CheckedSamples samples_;
   QuantizeReport report_;

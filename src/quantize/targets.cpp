@@ -52,6 +52,10 @@ bool kept(const Node& node, const QuantizeOptions& options, std::set<std::string
 
 }  // namespace
 
+std::string quantized_label(const Node& node) {
+  return node.origins.empty() ? node.name : node.origins.back();
+}
+
 TargetChoice choose_targets(const Graph& graph, const QuantizeOptions& options) {
   TargetChoice choice;
   std::set<std::string> used;
@@ -65,8 +69,7 @@ TargetChoice choose_targets(const Graph& graph, const QuantizeOptions& options) 
       choice.targets.push_back(target);
       continue;
     }
-    const std::string name = node->origins.empty() ? node->name : node->origins[0];
-    choice.left.push_back({name, node->op, false, std::move(reason), 0, 0});
+    choice.left.push_back({quantized_label(*node), node->op, false, std::move(reason), 0, 0});
   }
   for (const std::string& pattern : options.keep)
     if (!used.contains(pattern))

@@ -27,6 +27,9 @@ struct TargetChoice {
   std::vector<QuantizedNode> left;  // products that stay float32, and why
 };
 
+/// The ONNX node that a product came from; what was folded into it comes first among its origins.
+std::string quantized_label(const Node& node);
+
 /// The nodes of the main graph that 8 bits pay for.
 TargetChoice choose_targets(const Graph& graph, const QuantizeOptions& options);
 

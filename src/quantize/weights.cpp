@@ -45,7 +45,7 @@ Tensor QuantizedWeights::dequantized() const {
 }
 
 std::vector<double> mean_rounding_error(const Tensor& w, const QuantizedWeights& q, int64_t depth_axis,
-                                        int64_t groups, const std::vector<double>& mean) {
+                                        int64_t groups, const ChannelMeans& means) {
   const Dims& dims = w.dims();
   const int64_t channels = dims[static_cast<size_t>(q.axis)], depth = dims[static_cast<size_t>(depth_axis)];
   std::vector<int64_t> depth_of(static_cast<size_t>(w.size()));
@@ -55,9 +55,8 @@ std::vector<double> mean_rounding_error(const Tensor& w, const QuantizedWeights&
   for_each_channel(dims, q.axis, [&](int64_t at, int64_t c) {
     const double rounded = double(q.q.as<int8_t>()[at]) * double(q.scale_of(c));
     const int64_t group = c / (channels / groups);
-    error[static_cast<size_t>(c)] +=
-        (double(p[at]) - rounded) *
-        mean[static_cast<size_t>(group * depth + depth_of[static_cast<size_t>(at)])];
+    const auto from = static_cast<size_t>(group * depth + depth_of[static_cast<size_t>(at)]);
+    error[static_cast<size_t>(c)] += double(p[at]) * means.plain[from] - rounded * means.rounded[from];
   });
   return error;
 }

@@ -22,10 +22,16 @@ struct QuantizedWeights {
 QuantizedWeights quantize_weights(const Tensor& w, int64_t axis, bool per_channel,
                                   const std::vector<double>& least = {});
 
-/// For each output channel: sum over input channels and taps of (w - dequantized) * mean of the input
-/// channel. `depth_axis` has the input channels of one group; `mean` is of all input channels.
+/// The mean of each channel of an activation, as it is and as 8 bits give it.
+struct ChannelMeans {
+  std::vector<double> plain, rounded;
+};
+
+/// For each output channel: sum over input channels and taps of w * mean - dequantized * rounded mean, which
+/// is what rounding both operands takes from the output on average. `depth_axis` has the input channels of
+/// one group; `means` are of all input channels.
 std::vector<double> mean_rounding_error(const Tensor& w, const QuantizedWeights& q, int64_t depth_axis,
-                                        int64_t groups, const std::vector<double>& mean);
+                                        int64_t groups, const ChannelMeans& means);
 
 /// f(flat index, channel along `axis`) for each element of dims.
 template <class F>

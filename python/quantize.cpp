@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/quantize.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <memory>
+
+#include <wootz/quantize.h>
+
+#include "python/options.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace wootz::python {
+namespace {
+
+/// What an iterable has given so far, since methods may look twice. Used with the GIL held.
+struct Taken {
+  nb::object iterator;
+  std::vector<nb::object> samples;
+};
+
+SampleSource source_from(nb::object iterable) {
+  if (iterable.is_none()) return {};
+  const std::shared_ptr<Taken> taken(new Taken{nb::steal(PyObject_GetIter(iterable.ptr())), {}},
+                                     [](Taken* t) {
+                                       nb::gil_scoped_acquire gil;
+                                       delete t;
+                                     });
+  if (!taken->iterator.is_valid()) throw nb::python_error();
+  return [taken](size_t index, NamedData& sample) {
+    nb::gil_scoped_acquire gil;
+    while (taken->samples.size() <= index) {
+      nb::object next = nb::steal(PyIter_Next(taken->iterator.ptr()));
+      if (!next.is_valid()) {
+        if (PyErr_Occurred()) throw nb::python_error();
+        return false;
+      }
+      if (!nb::isinstance<nb::dict>(next))
+        throw Error(ErrorKind::kInvalidArgument, "sample " + std::to_string(taken->samples.size() + 1) +
+                                                     ": expected a dict of arrays by input name, found " +
+                                                     nb::cast<std::string>(nb::str(next.type())));
+      taken->samples.push_back(std::move(next));
+    }
+    sample = named_from_dict(nb::cast<nb::dict>(taken->samples[index]));
+    return true;
+  };
+}
+
+QuantizeOptions options_from(const nb::dict& kwargs) {
+  QuantizeOptions o;
+  const std::map<std::string, std::function<void(nb::handle)>> setters = {
+      {"method", [&](nb::handle v) { o.method = nb::cast<std::string>(v); }},
+      {"percentile", [&](nb::handle v) { o.percentile = nb::cast<double>(v); }},
+      {"per_channel", [&](nb::handle v) { o.per_channel = nb::cast<bool>(v); }},
+      {"signed_activations", [&](nb::handle v) { o.signed_activations = nb::cast<bool>(v); }},
+      {"bias_correction", [&](nb::handle v) { o.bias_correction = nb::cast<bool>(v); }},
+      {"equalize", [&](nb::handle v) { o.equalize = nb::cast<bool>(v); }},
+      {"balance", [&](nb::handle v) { o.balance = nb::cast<double>(v); }},
+      {"dynamic", [&](nb::handle v) { o.dynamic = nb::cast<bool>(v); }},
+      {"sums", [&](nb::handle v) { o.sums = nb::cast<bool>(v); }},
+      {"depthwise", [&](nb::handle v) { o.depthwise = nb::cast<bool>(v); }},
+      {"keep", [&](nb::handle v) { o.keep = nb::cast<std::vector<std::string>>(v); }},
+      {"calibration", [&](nb::handle v) { o.calibration = nb::cast<std::string>(v); }},
+      {"max_samples", [&](nb::handle v) { o.max_samples = nb::cast<size_t>(v); }},
+      {"report_samples", [&](nb::handle v) { o.report_samples = nb::cast<size_t>(v); }},
+      {"threads", [&](nb::handle v) { o.threads = nb::cast<int>(v); }},
+      {"progress", [&](nb::handle v) { o.progress = progress_from(nb::borrow(v)); }},
+  };
+  for (auto [key, value] : kwargs) {
+    const auto name = nb::cast<std::string>(key);
+    const auto it = setters.find(name);
+    if (it == setters.end()) {
+      std::string names;
+      for (const auto& [known, unused] : setters) names += (names.empty() ? "" : ", ") + known;
+      throw Error(ErrorKind::kInvalidArgument,
+                  "quantize: expected one of the options " + names + ", found '" + name + "'");
+    }
+    it->second(value);
+  }
+  return o;
+}
+
+nb::dict dict_of(const QuantizeReport& r) {
+  nb::dict report;
+  nb::list nodes, outputs, notes;
+  for (const QuantizedNode& n : r.nodes) {
+    nb::dict row;
+    row["name"] = n.name;
+    row["op"] = n.op;
+    row["quantized"] = n.quantized;
+    row["reason"] = n.reason;
+    row["own_sqnr_db"] = n.own_sqnr_db;
+    row["sqnr_db"] = n.sqnr_db;
+    nodes.append(row);
+  }
+  for (const QuantizedOutput& o : r.outputs) {
+    nb::dict row;
+    row["name"] = o.name;
+    row["max_abs"] = o.max_abs;
+    row["relative"] = o.relative;
+    row["sqnr_db"] = o.sqnr_db;
+    row["cosine"] = o.cosine;
+    row["top1"] = o.top1;
+    outputs.append(row);
+  }
+  for (const std::string& note : r.notes) notes.append(note);
+  report["nodes"] = nodes;
+  report["outputs"] = outputs;
+  report["notes"] = notes;
+  report["samples"] = r.samples;
+  report["calibration"] = r.calibration;
+  return report;
+}
+
+nb::dict quantize_model(const nb::object& model, const nb::object& output, const nb::object& samples,
+                        const nb::dict& keywords) {
+  const auto from = nb::cast<std::string>(nb::str(model)), to = nb::cast<std::string>(nb::str(output));
+  const QuantizeOptions options = options_from(keywords);
+  const SampleSource source = source_from(samples);
+  QuantizeReport report;
+  {
+    nb::gil_scoped_release release;
+    report = quantize(from, to, source, options);
+  }
+  return dict_of(report);
+}
+
+}  // namespace
+
+void define_quantize(nb::module_& module) {
+  module.def("quantize", &quantize_model, "model"_a, "output"_a, "samples"_a.none(), "options"_a);
+}
+
+}  // namespace wootz::python
