@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of kernels/gemm/sm90.cuh for g++, over emulation.h: barriers, the copy engine and the matrix unit
-// of Hopper, each at once where the device takes its time. Clusters and the im2col mode are left out.
+// of Hopper, each at once where the device takes its time. Clusters are left out.
 // Included by generated translation units, never by the product.
 #ifndef WOOTZ_SM90_EMULATION
 #define WOOTZ_SM90_EMULATION
@@ -11,8 +11,9 @@ static_assert(CLUSTER == 1, "clusters and their asm are not emulated");
 struct alignas(64) TensorMap {
   char* address;
   u64 dims[5], strides[4];  // in bytes
-  u32 box[5];
-  u8 rank, element_bytes, is_swizzled;
+  u32 box[5];               // im2col: channels, pixels
+  u8 rank, element_bytes, is_im2col;
+  signed char lower[2], upper[2], step[2];  // of the im2col mode, width first
 };
 
 namespace emulation {
@@ -70,16 +71,21 @@ inline u32 box_bytes(const TensorMap& map) {
   for (int d = 0; d < map.rank; ++d) bytes *= map.box[d];
   return bytes;
 }
-inline void load_box(u32 to, const TensorMap& map, u32 bar, const int (&corner)[5]) {
-  walk_box(map, to, corner, [](char* shared, const char* global, int bytes) {
-    if (global)
-      std::memcpy(shared, global, static_cast<size_t>(bytes));
-    else
-      std::memset(shared, 0, static_cast<size_t>(bytes));
-  });
+inline void load_element(char* shared, const char* global, int bytes) {
+  if (global)
+    std::memcpy(shared, global, static_cast<size_t>(bytes));
+  else
+    std::memset(shared, 0, static_cast<size_t>(bytes));
+}
+inline void complete(u32 bar, u32 bytes) {
   PhaseBarrier& barrier = phase_barrier(bar);
-  barrier.bytes -= static_cast<i32>(box_bytes(map));
+  barrier.bytes -= static_cast<i32>(bytes);
   barrier.check();
+}
+inline void load_box(u32 to, const TensorMap& map, u32 bar, const int (&corner)[5]) {
+  if (map.is_im2col) stop("a box of an im2col map");
+  walk_box(map, to, corner, load_element);
+  complete(bar, box_bytes(map));
 }
 inline void store_box(const TensorMap& map, u32 from, const int (&corner)[5]) {
   walk_box(map, from, corner, [](const char* shared, char* global, int bytes) {
@@ -143,6 +149,32 @@ inline void store_2d(const TensorMap& map, u32 from, int x, int y) {
 }
 inline void store_4d(const TensorMap& map, u32 from, int c, int w, int h, int n) {
   emulation::store_box(map, from, {c, w, h, n, 0});
+}
+struct Pixel {
+  int w, h, n;  // of the filter's first tap
+};
+inline void load_im2col(u32 to, const TensorMap& map, u32 bar, int c, Pixel at, u16 dw, u16 dh) {
+  const auto last = [&](int d) { return static_cast<int>(map.dims[d + 1]) - 1 + map.upper[d]; };
+  if (!map.is_im2col || to % 128 != 0) emulation::stop("an im2col copy of another map, or not on 128 bytes");
+  if (at.w < map.lower[0] || at.w > last(0) || at.h < map.lower[1] || at.h > last(1))
+    emulation::stop("an im2col copy that begins outside its corners");
+  for (u32 pixel = 0; pixel < map.box[1]; ++pixel) {
+    for (u32 i = 0; i < map.box[0]; ++i) {
+      const u32 offset = (pixel * map.box[0] + i) * map.element_bytes;
+      emulation::load_element(
+          emulation::shared_at(emulation::swizzled(to + offset)),
+          emulation::element_of(map, {c + static_cast<int>(i), at.w + dw, at.h + dh, at.n, 0}),
+          map.element_bytes);
+    }
+    if ((at.w += map.step[0]) <= last(0)) continue;
+    at.w = map.lower[0];
+    if ((at.h += map.step[1]) <= last(1)) continue;
+    at.h = map.lower[1], ++at.n;
+  }
+  emulation::complete(bar, map.box[0] * map.box[1] * map.element_bytes);
+}
+inline void load_im2col_all(u32 to, const TensorMap& map, u32 bar, int c, Pixel at, u16 dw, u16 dh) {
+  load_im2col(to, map, bar, c, at, dw, dh);
 }
 template <int kPending>
 void stores_read() {}
@@ -226,6 +258,15 @@ inline void store_fragments(u32 address, const u32 (&v)[4]) {
   const int l = emulation::lane();
   for (int i = 0; i < 4; ++i)
     std::memcpy(emulation::shared_at(address) + 4 * i, all[l % 8 * 4 + i] + l / 8 * 4, 4);
+  __syncwarp();
+}
+/// Row j of a matrix is what the lanes have as its column j.
+inline void store_fragments_transposed(u32 address, const u32 (&v)[2]) {
+  char all[32][16];
+  std::memcpy(all, emulation::exchange_bytes(v, sizeof v), sizeof all);
+  const int l = emulation::lane(), j = l % 8;
+  for (int k = 0; k < 8 && l < 16; ++k)
+    std::memcpy(emulation::shared_at(address) + 2 * k, all[k * 4 + j / 2] + l / 8 * 4 + j % 2 * 2, 2);
   __syncwarp();
 }
 inline void load_fragments(u32 address, u32 (&v)[4]) { wz::load_matrices(v, emulation::shared_at(address)); }

@@ -386,38 +386,66 @@ FAKE_API cuLaunchKernelEx(const LaunchConfig* config, Function function, void** 
                                                                                             : kLaunchFailed;
   });
 }
-/// What tests/cuda/sm90_emulation.h reads. Refused is what the driver refuses.
-FAKE_API cuTensorMapEncodeTiled(TensorMap* map, MapType type, uint32_t rank, void* address,
-                                const uint64_t* dims, const uint64_t* strides, const uint32_t* box,
-                                const uint32_t* steps, MapInterleave, MapSwizzle swizzle, MapPromotion, int) {
-  struct Opaque {
-    char* address;
-    uint64_t dims[5], strides[4];
-    uint32_t box[5];
-    uint8_t rank, element_bytes, is_swizzled;
-  } opaque{};
-  static_assert(sizeof opaque <= sizeof *map);
+/// What tests/cuda/sm90_emulation.h reads.
+struct OpaqueMap {
+  char* address;
+  uint64_t dims[5], strides[4];
+  uint32_t box[5];  // im2col: channels, pixels
+  uint8_t rank, element_bytes, is_im2col;
+  int8_t lower[2], upper[2], step[2];  // of the im2col mode, width first
+};
+static_assert(sizeof(OpaqueMap) <= sizeof(TensorMap));
+
+/// Refuses what the driver refuses, and what the emulation does not know.
+Result encode_array(OpaqueMap& map, MapType type, uint32_t rank, void* address, const uint64_t* dims,
+                    const uint64_t* strides, MapSwizzle swizzle) {
   if (rank < 1 || rank > 5 || reinterpret_cast<uintptr_t>(address) % 16 != 0) return kInvalidValue;
   if (type != MapType::kFloat16 && type != MapType::kBFloat16) return 801;
   if (swizzle != MapSwizzle::k128Bytes) return 801;
-  opaque.address = static_cast<char*>(address);
-  opaque.rank = static_cast<uint8_t>(rank), opaque.element_bytes = 2, opaque.is_swizzled = 1;
+  map.address = static_cast<char*>(address);
+  map.rank = static_cast<uint8_t>(rank), map.element_bytes = 2;
   for (uint32_t d = 0; d < rank; ++d) {
-    if (dims[d] == 0 || dims[d] > uint64_t{1} << 32 || box[d] == 0 || box[d] > 256 || steps[d] != 1)
-      return kInvalidValue;
-    opaque.dims[d] = dims[d], opaque.box[d] = box[d];
+    if (dims[d] == 0 || dims[d] > uint64_t{1} << 32) return kInvalidValue;
+    map.dims[d] = dims[d];
     if (d == 0) continue;
     if (strides[d - 1] % 16 != 0 || strides[d - 1] >= uint64_t{1} << 40) return kInvalidValue;
-    opaque.strides[d - 1] = strides[d - 1];
+    map.strides[d - 1] = strides[d - 1];
+  }
+  return kSuccess;
+}
+
+FAKE_API cuTensorMapEncodeTiled(TensorMap* map, MapType type, uint32_t rank, void* address,
+                                const uint64_t* dims, const uint64_t* strides, const uint32_t* box,
+                                const uint32_t* steps, MapInterleave, MapSwizzle swizzle, MapPromotion, int) {
+  OpaqueMap opaque{};
+  if (const Result r = encode_array(opaque, type, rank, address, dims, strides, swizzle); r != kSuccess)
+    return r;
+  for (uint32_t d = 0; d < rank; ++d) {
+    if (box[d] == 0 || box[d] > 256 || steps[d] != 1) return kInvalidValue;
+    opaque.box[d] = box[d];
   }
   if (box[0] * 2 % 16 != 0 || box[0] * 2 > 128) return kInvalidValue;
   std::memcpy(map, &opaque, sizeof opaque);
   return kSuccess;
 }
-FAKE_API cuTensorMapEncodeIm2col(TensorMap*, MapType, uint32_t, void*, const uint64_t*, const uint64_t*,
-                                 const int*, const int*, uint32_t, uint32_t, const uint32_t*, MapInterleave,
-                                 MapSwizzle, MapPromotion, int) {
-  return 801;
+FAKE_API cuTensorMapEncodeIm2col(TensorMap* map, MapType type, uint32_t rank, void* address,
+                                 const uint64_t* dims, const uint64_t* strides, const int* lower,
+                                 const int* upper, uint32_t channels, uint32_t pixels, const uint32_t* steps,
+                                 MapInterleave, MapSwizzle swizzle, MapPromotion, int) {
+  OpaqueMap opaque{};
+  if (rank != 4) return 801;
+  if (const Result r = encode_array(opaque, type, rank, address, dims, strides, swizzle); r != kSuccess)
+    return r;
+  if (channels * 2 > 128 || channels * 2 % 16 != 0 || pixels == 0 || pixels > 1024) return kInvalidValue;
+  opaque.is_im2col = 1, opaque.box[0] = channels, opaque.box[1] = pixels;
+  for (int d = 0; d < 2; ++d) {
+    if (lower[d] < -128 || lower[d] > 127 || upper[d] < -128 || upper[d] > 127) return kInvalidValue;
+    if (steps[d + 1] < 1 || steps[d + 1] > 8) return kInvalidValue;
+    opaque.lower[d] = static_cast<int8_t>(lower[d]), opaque.upper[d] = static_cast<int8_t>(upper[d]);
+    opaque.step[d] = static_cast<int8_t>(steps[d + 1]);
+  }
+  std::memcpy(map, &opaque, sizeof opaque);
+  return kSuccess;
 }
 
 }  // namespace wootz::cuda

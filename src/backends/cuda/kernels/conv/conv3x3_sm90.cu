@@ -105,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
   extern __shared__ __align__(1024) unsigned char memory[];
   const Tail tail = TAIL;
   Shared shared;
-  shared.weights = (u32)__cvta_generic_to_shared(memory);
+  shared.weights = shared_address(memory);
   shared.stages = shared.weights + kBytesWeights;
   shared.out = shared.stages + 2 * kBytesStage;
   shared.full = shared.out + 2 * kBytesOut;

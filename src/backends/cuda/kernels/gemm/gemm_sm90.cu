@@ -413,7 +413,9 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
   if (thread == 0) stores_done();
 }
 
-extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1) __cluster_dims__(CLUSTER, 1, 1)
+constexpr int kThreads = 128 * (CONSUMERS + 1);
+
+extern "C" __global__ void __launch_bounds__(kThreads, 1) __cluster_dims__(CLUSTER, 1, 1)
     gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
          const __grid_constant__ TensorMap map_c, const __grid_constant__ TensorMap map_residual,
          const __grid_constant__ Problem p, const Element* __restrict__ gate, TAIL_PARAMETERS) {
