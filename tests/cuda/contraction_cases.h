@@ -78,6 +78,8 @@ struct ConvolutionCase {
   bool constant_w = true;
   bool from_float = false;  // the input is float32, and cast first
   bool to_float = false;    // the result is cast to float32
+  bool pooled = false;      // a pool of 2x2 follows
+  bool pool_ceil = true;    // its last windows may reach over the end
   bool gated = false;       // the input is multiplied by one factor an image and channel first
 };
 
@@ -107,6 +109,14 @@ inline void add_convolution(CudaCase& test, const ConvolutionCase& p) {
     cast.set("to", int64_t{1});
     test.node("Cast", {result}, {"float"}, cast);
     result = "float";
+  }
+  if (p.pooled) {
+    Attributes pool;
+    pool.set("kernel_shape", Ints{2, 2});
+    pool.set("strides", Ints{2, 2});
+    pool.set("ceil_mode", int64_t{p.pool_ceil});
+    test.node("MaxPool", {result}, {"pooled"}, pool);
+    result = "pooled";
   }
   test.result(result, p.y_storage);
   const double k = static_cast<double>(p.c / p.group * p.kh * p.kw), bound = tolerance_of(p.dtype);

@@ -178,6 +178,30 @@ TEST(CudaConv, Halo) {
   expect_each({.n = 1, .c = 64, .h = 6, .w = 271, .m = 64, .dtype = DType::kBFloat16}, {kHalo});
 }
 
+TEST(CudaConv, PoolBehind) {
+  expect_each({.n = 2, .c = 64, .h = 8, .w = 12, .m = 64, .pooled = true}, {kHalo, kSm90});
+  expect_each({.n = 1, .c = 64, .h = 7, .w = 135, .m = 64, .pooled = true}, {kHalo});
+  for (const bool ceil : {true, false}) {
+    expect_each({.n = 3, .c = 72, .h = 9, .w = 7, .m = 200, .pooled = true, .pool_ceil = ceil}, {kSm90});
+    expect_each({.n = 2, .c = 64, .h = 5, .w = 9, .m = 64, .pooled = true, .pool_ceil = ceil}, {kHalo});
+  }
+  expect_each({.n = 2,
+               .c = 16,
+               .h = 10,
+               .w = 6,
+               .m = 136,
+               .kh = 5,
+               .kw = 1,
+               .pads = {0, 0, 1, 0},
+               .dtype = DType::kBFloat16,
+               .tail = TailKind::kGelu,
+               .pooled = true},
+              {kSm90});
+  expect_each(
+      {.n = 2, .c = 64, .h = 6, .w = 8, .m = 64, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}, .pooled = true},
+      {kSm90});
+}
+
 TEST(CudaConv, FirstLayers) {
   expect_each({.n = 2,
                .c = 3,

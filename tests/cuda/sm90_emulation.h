@@ -280,4 +280,18 @@ u32 multiply_pairs(u32 a, u32 b) {
   return wz::pack_16<kBFloat>(wz::small_float<kBFloat>(a, 0) * wz::small_float<kBFloat>(b, 0),
                               wz::small_float<kBFloat>(a, 1) * wz::small_float<kBFloat>(b, 1));
 }
+template <bool kBFloat>
+u32 larger_pairs(u32 a, u32 b) {
+  float y[2];
+  for (int i = 0; i < 2; ++i) {
+    const float p = wz::small_float<kBFloat>(a, i), q = wz::small_float<kBFloat>(b, i);
+    y[i] = p != p || p > q ? p : q;
+  }
+  return wz::pack_16<kBFloat>(y[0], y[1]);
+}
+inline void load_chunk(u32 address, u32 (&v)[4]) { std::memcpy(v, emulation::shared_at(address), 16); }
+inline void store_chunk(void* to, const u32 (&v)[4]) {
+  if (reinterpret_cast<uintptr_t>(to) % 16 != 0) emulation::stop("a chunk that does not begin on 16 bytes");
+  std::memcpy(to, v, 16);
+}
 #endif

@@ -130,6 +130,36 @@ TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
   EXPECT_EQ(fused("Add(%x, %g)", true), "pointwise: Add\ncontraction: Conv Relu\n");
 }
 
+TEST(Fuse, PoolsJoinConvolutionsWhereTheTargetTakesThem) {
+  const auto fused = [](const std::string& pool, const std::string& name = "cuda", double launch_seconds = 0,
+                        const std::string& other = "Neg(%q)") {
+    const auto graph = read_graph(
+        "graph(%x: float32[n,8,6,6]) -> (%y, %z) {\n%w: float32[8,8,3,3] = constant splat 0.1\n%p = "
+        "Relu(%x)\n"
+        "%c = Conv(%p, %w) {pads=[1,1,1,1]}\n%r = Relu(%c)\n%q = MaxPool(%r) {" +
+        pool + "}\n%y = Neg(%q)\n%z = " + other + "\n}");
+    for (const auto& v : graph->values())
+      if (v->type.rank() == 4 && !v->is_constant()) v->layout = Layout::kChannelsLast;
+    TargetTraits target = test_target();
+    target.name = name;
+    target.gated_types = {DType::kFloat32};
+    target.launch_seconds = launch_seconds;
+    PassContext context(target, {});
+    run_pass(*graph, fuse(), context);
+    return summary(*graph);
+  };
+  const std::string quarter = "kernel_shape=[2,2], strides=[2,2], ceil_mode=1";
+  const auto has_pool = [](const std::string& text) {
+    return text.find("contraction: Conv Relu MaxPool") != std::string::npos;
+  };
+  EXPECT_TRUE(has_pool(fused(quarter)));
+  EXPECT_FALSE(has_pool(fused("kernel_shape=[3,3], strides=[2,2]")));
+  EXPECT_FALSE(has_pool(fused("kernel_shape=[2,2]")));
+  EXPECT_FALSE(has_pool(fused(quarter, "cpu")));
+  EXPECT_FALSE(has_pool(fused(quarter, "cuda", 1)));             // too few tiles would be left
+  EXPECT_FALSE(has_pool(fused(quarter, "cuda", 0, "Neg(%r)")));  // read before the pool, too
+}
+
 TEST(Fuse, MeansJoinDepthwiseConvolutionsWhereTheTargetGivesThem) {
   const auto fused = [](const std::string& mean, bool target_gives_them = true, int64_t channels = 16) {
     const std::string c = std::to_string(channels);

@@ -174,6 +174,40 @@ Node* mean_behind(const Node& main, const std::vector<Node*>& nodes, const SizeM
   return nullptr;
 }
 
+/// Whether the target's Hopper kernels take the convolution and write only the largest of each 2x2 pixels:
+/// plain windows in steps of 1 over channels that fill whole copies.
+bool takes_pools(const Node& main, const TargetTraits& target) {
+  if (!main.is("Conv") || main.inputs().size() < 2 || !main.input(1)->is_constant() ||
+      !reads_first_layers(target, main.input(1)->type.dtype))
+    return false;
+  const Dims& w = main.input(1)->constant->dims();
+  const Value* x = main.input(0);
+  return w.size() == 4 && w[0] % 8 == 0 && w[1] % 8 == 0 && w[2] <= 7 && w[3] <= 7 &&
+         main.attributes.get<int64_t>("group", 1) == 1 && are_all(main, "strides", 1) &&
+         are_all(main, "dilations", 1) && x->layout == Layout::kChannelsLast && x->producer() &&
+         !is_concatenated(*x);
+}
+
+/// The pool of 2x2 windows that alone reads the convolution's result, where enough tiles are left of a
+/// quarter of its pixels to fill the target; else null.
+Node* pool_behind(const Node& main, const std::vector<Node*>& nodes, const SizeModel& sizes,
+                  const TargetTraits& target) {
+  const Value* y = nodes.back()->output(0);
+  if (!takes_pools(main, target) || !is_read_once(y) || !outweighs_launch(sizes.bytes_of(*y) / 4, target) ||
+      y->layout != Layout::kChannelsLast || y->type.dtype != main.input(1)->type.dtype ||
+      !has_channel_constants(main, nodes))
+    return nullptr;
+  Node* pool = y->uses()[0].node;
+  const bool quarters = pool->is("MaxPool") && pool->outputs().size() == 1 && pool->graph() == main.graph() &&
+                        pool->attributes.get<Ints>("kernel_shape", {}) == Ints{2, 2} &&
+                        pool->attributes.get<Ints>("strides", {1, 1}) == Ints{2, 2} &&
+                        are_all(*pool, "pads", 0) && are_all(*pool, "dilations", 1) &&
+                        pool->attributes.get<std::string>("auto_pad", "NOTSET") == "NOTSET";
+  if (!quarters || is_concatenated(*pool->output(0)) || pool->output(0)->layout != Layout::kChannelsLast)
+    return nullptr;
+  return pool;
+}
+
 class Tail {
  public:
   Tail(Node& main, Groups& groups, const SizeModel& sizes, PassContext& context)
@@ -204,8 +238,10 @@ class Tail {
     nodes_.resize(best);
     // A second result, of which the convolution's other readers wait for nothing.
     Node* const mean = mean_behind(main_, nodes_, sizes_, context_.target);
+    Node* const pool = pool_behind(main_, nodes_, sizes_, context_.target);
     for (Node* n : conversions_before(main_, nodes_, groups_, sizes_, context_.target)) nodes_.push_back(n);
     if (mean) nodes_.push_back(mean);
+    if (pool) nodes_.push_back(pool);
     groups_.join(nodes_, "contraction");
   }
 

@@ -6,7 +6,7 @@
 // of it: with 64 channels a pixel is exactly one 128-byte swizzle row, so a shift by (r, s) is r * kPitch + s rows. The matrix
 // product is transposed, D[channel, pixel], which makes the wide side the pixels; positions in the halo's columns are computed
 // and dropped: by the bounds of the output's tensor map, or, between parts of a row (PARTS > 1), by storing row by row. The
-// weights stay in shared memory for the whole kernel.
+// weights stay in shared memory for the whole kernel. POOL: of each 2x2 pixels the largest leaves, for POOLED_H x POOLED_W.
 
 struct Problem {
   int tiles, tiles_per_image;
@@ -49,6 +49,33 @@ __device__ void produce(const Shared& shared, const TensorMap& map_x, const Tens
   }
 }
 
+#if POOL
+__device__ __forceinline__ void take_larger(u32 (&best)[4], u32 out, int position, int chunk) {
+  u32 v[4];
+  load_chunk(out + position * 128 + ((chunk ^ (position & 7)) << 4), v);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) best[i] = larger_pairs<!kIsHalf<Element>>(best[i], v[i]);
+}
+
+// The largest of each 2x2 pixels of the tile, eight channels a thread at a time. Pixels beyond the image do not count.
+__device__ __forceinline__ void store_pooled(u32 out, const Tile& tile, Element* y, int thread) {
+  constexpr int kRows = ROWS / 2, kCols = WIDTH / 2;
+  static_assert(ROWS % 2 == 0 && WIDTH % 2 == 0);
+  for (int i = thread; i < kRows * kCols * 8; i += 128) {
+    const int chunk = i % 8, col = i / 8 % kCols, row = i / 8 / kCols;
+    const int h = tile.row / 2 + row, w = tile.col / 2 + col, position = 2 * row * kPitch + 2 * col;
+    if (h >= POOLED_H || w >= POOLED_W) continue;
+    const bool right = IN_W % 2 == 0 || 2 * w + 1 < IN_W, below = IN_H % 2 == 0 || 2 * h + 1 < IN_H;
+    u32 best[4];
+    load_chunk(out + position * 128 + ((chunk ^ (position & 7)) << 4), best);
+    if (right) take_larger(best, out, position + 1, chunk);
+    if (below) take_larger(best, out, position + kPitch, chunk);
+    if (right && below) take_larger(best, out, position + kPitch + 1, chunk);
+    store_chunk(y + tile.image * i64(POOLED_N_STEP) + h * i64(POOLED_H_STEP) + w * i64(POOLED_W_STEP) + chunk * 8, best);
+  }
+}
+#endif
+
 __device__ void consume(const Shared& shared, const TensorMap& map_y, const Tail& tail, const Problem& p, int consumer) {
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   const u32 pixels = shared.stages + consumer * kBytesStage;
@@ -88,6 +115,11 @@ __device__ void consume(const Shared& shared, const TensorMap& map_y, const Tail
       const int chunk = warp * 2 + lane / 8 % 2;
       store_fragments_transposed(out + (j * 8 + lane % 8) * 128 + ((chunk ^ lane % 8) << 4), v);
     }
+#if POOL
+    named_sync(3 + consumer, 128);
+    store_pooled(out, tile, static_cast<Element*>(tail.y), thread);
+    continue;
+#endif
     publish_shared();
     named_sync(3 + consumer, 128);
     if (thread == 0) {

@@ -3,7 +3,8 @@
 //
 // Persistent and warp-specialised: one producer thread keeps a ring of stages filled by bulk tensor copies, two or three
 // consumer warpgroups multiply; they share a tile (cooperative) or alternate tiles (ping-pong). A is a matrix, a batch of
-// matrices, or an image read as columns of filter positions; GATED: its channels are multiplied by an image's factors first. The constants in CAPITALS, wgmma() for n = BN and the tail
+// matrices, or an image read as columns of filter positions; POOL: of each 2x2 results the largest leaves (rows are the pooled
+// pixels, whose four results are computed one after the other); GATED: its channels are multiplied by an image's factors first. The constants in CAPITALS, wgmma() for n = BN and the tail
 // (finish, Tail, Row) come from the host. Results leave through shared memory and bulk copies; DIRECT: straight from registers,
 // for results of another type, rows that begin anywhere and tiles of any width.
 
@@ -31,6 +32,8 @@ constexpr int kClusterM = CLUSTER_ALONG_N ? 1 : CLUSTER;
 constexpr int kClusterN = CLUSTER_ALONG_N ? CLUSTER : 1;
 constexpr int kTilesN = (N + BN * kClusterN - 1) / (BN * kClusterN);
 constexpr int kBlocksK = (K + 63) / 64;
+constexpr int kPhases = POOL ? 4 : 1;  // products that make one tile
+static_assert(!POOL || (CONVOLUTION && !PINGPONG && !B_RESIDENT && !GATED && !DIRECT && !HAS_RESIDUAL));
 // B_RESIDENT: a block keeps one column of tiles and loads its part of B once (for small K and several columns).
 constexpr int kShareOut = B_RESIDENT ? kTilesN : CLUSTER;  // blocks that work on one row of tiles, or on one tile
 static_assert(!B_RESIDENT || CLUSTER == 1);
@@ -118,7 +121,7 @@ __device__ __forceinline__ void load_b(const Shared& shared, const TensorMap& ma
 
 __device__ void produce(const Shared& shared, const TensorMap& map_a, const TensorMap& map_b, const Problem& p) {
   const u32 rank = cluster_rank();
-  const int tiles = tile_count(p), step = gridDim.x / kShareOut;
+  const int tiles = tile_count(p), tile_step = gridDim.x / kShareOut;
   const int part_a = kShareA ? rank * kPartA : 0;
   const int part_b = kShareB ? rank * kPartB : 0;
   // Constant weights do not depend on the previous kernel: the first stages' part of B is under way before it has ended.
@@ -141,13 +144,14 @@ __device__ void produce(const Shared& shared, const TensorMap& map_a, const Tens
   }
   wz::after_previous();
   Cursor at;
-  for (; t < tiles; t += step) {
+  for (; t < tiles; t += tile_step) {
     const Tile tile = tile_at(t, p, rank);
 #if CONVOLUTION
     const Pixel pixel = pixel_at(tile.row + part_a, p);
     int c = 0, r = 0, s = 0;
 #endif
-    for (int k = 0; k < kBlocksK; ++k) {
+    for (int step = 0; step < kPhases * kBlocksK; ++step) {
+      const int k = POOL ? step % kBlocksK : step;
       const u32 bar = shared.full + 8 * at.stage;
       const bool has_b = kEarlyB && early > 0;
       if (!has_b) {
@@ -156,10 +160,12 @@ __device__ void produce(const Shared& shared, const TensorMap& map_a, const Tens
       }
       const u32 to_a = shared.a(at.stage) + part_a * kRowBytes;
 #if CONVOLUTION
+      if (POOL && k == 0) c = 0, r = 0, s = 0;
+      const int phase = POOL ? step / kBlocksK : 0, dw = s * DILATION_W + phase % 2, dh = r * DILATION_H + phase / 2;
       if constexpr (kShareA)
-        load_im2col_all(to_a, map_a, bar, c, pixel, s * DILATION_W, r * DILATION_H);
+        load_im2col_all(to_a, map_a, bar, c, pixel, dw, dh);
       else
-        load_im2col(to_a, map_a, bar, c, pixel, s * DILATION_W, r * DILATION_H);
+        load_im2col(to_a, map_a, bar, c, pixel, dw, dh);
       c += 64;
       if (c >= CHANNELS) {
         c = 0;
@@ -268,6 +274,41 @@ __device__ __forceinline__ void store_directly(const float (&sum)[BN / 2], const
 }
 #endif
 
+#if POOL
+// Whether a pooled pixel has a result at this phase: windows may reach over the image's end.
+__device__ __forceinline__ bool has_phase(int row, int phase, const Problem& p) {
+  if constexpr (CONV_H % 2 == 0 && CONV_W % 2 == 0) return true;
+  const int inside = row % (p.rows_out * p.cols_out), h = inside / p.cols_out, w = inside - h * p.cols_out;
+  return 2 * h + phase / 2 < CONV_H && 2 * w + phase % 2 < CONV_W;
+}
+
+// Finishes one of the four results of each pooled pixel; rows come in eights, as in store_directly.
+__device__ __forceinline__ void keep_larger(u32 (&best)[BN / 4], const float (&sum)[BN / 2], int phase, const Tile& tile,
+                                            int first_row, const Problem& p, const Tail& tail, int lane) {
+  const float no_residual[2] = {};
+  const Row at = {};  // operands are the same in all rows
+  const bool has[2] = {phase == 0 || has_phase(first_row, phase, p), phase == 0 || has_phase(first_row + 8, phase, p)};
+#pragma unroll
+  for (int j = 0; j < kPairs; ++j) {
+    const int col = tile.col + j * 8 + lane % 4 * 2;
+    ColumnPair<Column> both = {};
+    if (HAS_COLUMN && (N % BN == 0 || col < N)) both = column_pair(tail, col);
+    const float column[2] = {both.low(), both.high()};
+#pragma unroll
+    for (int lower = 0; lower < 2; ++lower) {
+      float x[2] = {sum[j * 4 + lower * 2], sum[j * 4 + lower * 2 + 1]};
+      finish<2>(x, column, no_residual, at, col, tail);
+      const u32 pair = pack<Element>(x[0], x[1]);
+      u32& kept = best[j * 2 + lower];
+      if (phase == 0)
+        kept = pair;
+      else if (has[lower])
+        kept = larger_pairs<!kIsHalf<Element>>(kept, pair);
+    }
+  }
+}
+#endif
+
 __device__ void consume(const Shared& shared, const TensorMap& map_c, const TensorMap& map_residual, const Tail& tail,
                         const Problem& p, const Element* __restrict__ gate, int consumer) {
   const u32 rank = cluster_rank();
@@ -304,8 +345,8 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
       }
     }
     // Read before the products: in the epilogue each of these loads would be waited for.
-    ColumnPair<Column> column_pairs[HAS_COLUMN ? kPairs : 1];
-    if constexpr (HAS_COLUMN) {
+    ColumnPair<Column> column_pairs[HAS_COLUMN && !POOL ? kPairs : 1];
+    if constexpr (HAS_COLUMN && !POOL) {
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) {
         const int col = tile.col + j * 8 + lane % 4 * 2;
@@ -335,26 +376,36 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
     }
     if constexpr (PINGPONG) named_arrive(2 - consumer, 256);
 #else
-    int previous = 0;
-    for (int k = 0; k < kBlocksK; ++k) {
-      barrier_wait(shared.full + 8 * at.stage, at.parity);
-      mma_begin();
-      const u64 a = operand(shared.a(at.stage) + first_row * kRowBytes);
-      const u64 b = operand(shared.b(at.stage, k));
+#if POOL
+    u32 best[M_BLOCKS][BN / 4];
+#endif
+    for (int phase = 0; phase < kPhases; ++phase) {
+      int previous = 0;
+      for (int k = 0; k < kBlocksK; ++k) {
+        barrier_wait(shared.full + 8 * at.stage, at.parity);
+        mma_begin();
+        const u64 a = operand(shared.a(at.stage) + first_row * kRowBytes);
+        const u64 b = operand(shared.b(at.stage, k));
 #pragma unroll
-      for (int kk = 0; kk < 4; ++kk)  // 16 halves = 32 bytes: two units of the address field
+        for (int kk = 0; kk < 4; ++kk)  // 16 halves = 32 bytes: two units of the address field
 #pragma unroll
-        for (int i = 0; i < M_BLOCKS; ++i)
-          wgmma(sum[i], a + 2 * kk + i * (64 * kRowBytes >> 4), b + 2 * kk, k + kk != 0);
-      mma_commit();
-      mma_wait<1>();
-      if (k > 0) release(shared, previous, lane);
-      previous = at.stage;
-      at.next();
+          for (int i = 0; i < M_BLOCKS; ++i)
+            wgmma(sum[i], a + 2 * kk + i * (64 * kRowBytes >> 4), b + 2 * kk, k + kk != 0);
+        mma_commit();
+        mma_wait<1>();
+        if (k > 0) release(shared, previous, lane);
+        previous = at.stage;
+        at.next();
+      }
+      if constexpr (PINGPONG) named_arrive(2 - consumer, 256);  // the other consumer may issue
+      mma_wait<0>();
+      release(shared, previous, lane);
+#if POOL
+#pragma unroll
+      for (int i = 0; i < M_BLOCKS; ++i)
+        keep_larger(best[i], sum[i], phase, tile, tile.row + first_row + i * 64 + warp * 16 + lane / 4, p, tail, lane);
+#endif
     }
-    if constexpr (PINGPONG) named_arrive(2 - consumer, 256);  // the other consumer may issue
-    mma_wait<0>();
-    release(shared, previous, lane);
 #endif
     if constexpr (PINGPONG) at.skip(kBlocksK);
 
@@ -388,6 +439,10 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
           if constexpr (HAS_RESIDUAL) load_fragments(address, old);
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
+#if POOL
+            const u32* pairs = best[i] + (panel * 8 + j * 2 + half) * 2;
+            out[half * 2] = pairs[0], out[half * 2 + 1] = pairs[1];
+#else
             const ColumnPair<Column> both = HAS_COLUMN ? column_pairs[panel * 8 + j * 2 + half] : ColumnPair<Column>{};
             const float column[2] = {both.low(), both.high()};
             const float* f = sum[i] + panel * 32 + j * 8 + half * 4;
@@ -400,6 +455,7 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
             finish<2>(y, column, residual_y, lower, col, tail);
             out[half * 2] = pack<Element>(x[0], x[1]);
             out[half * 2 + 1] = pack<Element>(y[0], y[1]);
+#endif
           }
           store_fragments(address, out);
         }

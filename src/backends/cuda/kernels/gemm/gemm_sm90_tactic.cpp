@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/cuda/cuda_tactics.h"
+#include "backends/cuda/kernels/conv/pooled_problem.h"
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "base/error.h"
 #include "device/gated_problem.h"
@@ -43,6 +44,9 @@ constexpr Way kWays[] = {
     {1, 256, 2, 0, 1, 0, 1},
 };
 
+// More for four products one after the other, between which warpgroups do not take turns.
+constexpr Way kPooledWays[] = {{2, 128, 2, 0, 1, 0, 0}, {2, 64, 2, 0, 1, 0, 0}, {1, 64, 3, 0, 1, 0, 0}};
+
 // Results straight from registers: as wide as the columns divide evenly.
 constexpr Way kDirectWays[] = {{2, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 0, 2, 1, 0, 1}, {1, 0, 3, 0, 1, 0, 0, 1},
                                {1, 0, 2, 0, 1, 0, 0, 1}, {1, 0, 2, 0, 2, 0, 0, 1}, {1, 0, 2, 1, 1, 0, 0, 1}};
@@ -55,12 +59,18 @@ struct Room {
   int64_t panels = 0, stages = 0, bytes = 0;
 };
 
-/// A product or convolution, whose input may be multiplied by one factor an image and channel first.
+/// A product or convolution, whose input may be multiplied by one factor an image and channel first, or of
+/// whose result a pool may leave a quarter.
 struct GatedOperands : HopperOperands {
   int gate = -1;  // input of the region
   int64_t gate_image = 0;
 
   static std::optional<std::string> read(const CudaTarget& target, const Problem& problem, GatedOperands& o) {
+    PooledProblem pooled;
+    if (!PooledProblem::make(problem, pooled)) {
+      if (auto why = HopperOperands::read(target, pooled.plain, o)) return why;
+      return o.pool(pooled.result);
+    }
     GatedProblem gated;
     if (GatedProblem::make(problem, gated)) return HopperOperands::read(target, problem, o);
     if (auto why = HopperOperands::read(target, gated.plain, o)) return why;
@@ -186,6 +196,7 @@ class GemmSm90 final : public Tactic {
     const int64_t n = o.contraction().n;
     std::vector<Way> list;
     if (o.has_result_map()) list.assign(std::begin(kWays), std::end(kWays));
+    if (o.is_pooled()) list.insert(list.end(), std::begin(kPooledWays), std::end(kPooledWays));
     if (o.has_result_map() && n > kWidestNarrow) return list;
     int64_t last = 0;
     for (int64_t columns = 1; columns == 1 || n > 96 * (columns - 1); ++columns) {
@@ -228,7 +239,8 @@ class GemmSm90 final : public Tactic {
     const Contraction& c = o.contraction();
     if (room_for(w, o).stages < 3) return false;
     if (o.gate >= 0 && (w.m_blocks > 1 || w.bn > 128)) return false;  // fragments and factors need registers
-    if (w.bn > 64 && c.n <= w.bn / 2) return false;                   // half of every tile is empty
+    if (o.is_pooled() && (w.pingpong || w.resident || w.direct)) return false;
+    if (w.bn > 64 && c.n <= w.bn / 2) return false;  // half of every tile is empty
     if (w.cluster > 1 && (o.is_batched() || tiles_m(w, o) * tiles_n(w, c) < 64)) return false;
     if (w.cluster > 1 && w.along_n && ceil_div(c.n, w.bn) % w.cluster != 0) return false;
     if (w.cluster > 1 && !w.along_n && w.bn % 16 != 0)
@@ -238,7 +250,7 @@ class GemmSm90 final : public Tactic {
       return !o.is_batched() && c.n > w.bn && o.blocks_k() <= 4 &&
              tiles_n(w, c) <= target_.multiprocessors / 4 &&
              tiles_m(w, o) * tiles_n(w, c) > 2 * target_.multiprocessors;
-    return w.tile_rows() <= 64 || o.rows() > w.tile_rows() / 2;
+    return w.tile_rows() <= 64 || o.rows() > w.tile_rows() / 2 || o.is_pooled();
   }
 
   /// Estimated seconds, relative: whole waves of tiles, each as long as the matrix unit or the copies take.
@@ -249,7 +261,7 @@ class GemmSm90 final : public Tactic {
     // Units of two clocks: 4,096 multiply-adds of the matrix unit each, narrow tiles at half; 57 bytes a
     // clock from L2, less where filter positions are read, operands shared in clusters; the epilogue, which
     // ping-pong hides behind the other consumer's products.
-    const double k = double(o.blocks_k() * 64);
+    const double k = double(o.blocks_k() * 64) * (o.is_pooled() ? 4 : 1);
     // Narrower than 64, a tile waits for shared memory, which gives 128 bytes a clock.
     const double products = w.bn < 64 ? k / 32 * double(w.tile_rows() / 64 * (2048 + 32 * w.bn)) / 128
                                       : area * k / (w.bn >= 96 ? 4096.0 : 2600.0);

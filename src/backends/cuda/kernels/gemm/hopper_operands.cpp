@@ -104,6 +104,28 @@ std::optional<std::string> HopperOperands::read_convolution() const {
   return std::nullopt;
 }
 
+std::optional<std::string> HopperOperands::pool(const TensorDesc& result) {
+  if (auto why = TailSource::column_refusal(c_)) return why;
+  ConvolutionShape& g = c_.conv;
+  if (!c_.is_convolution || g.stride_h != 1 || g.stride_w != 1 || result.dims.size() != 4)
+    return "a pool behind something else than a convolution in steps of 1";
+  a_pitch_.reset();
+  if (auto why = read_convolution()) return why;
+  conv_h_ = g.out_h, conv_w_ = g.out_w;
+  g.stride_h = g.stride_w = 2;
+  g.out_h = result.dims[2], g.out_w = result.dims[3];
+  const Dims& s = result.strides;
+  if (result.dtype != c_.element || c_.result != c_.element || s[1] != 1 || s[2] != s[3] * g.out_w ||
+      s[0] != s[2] * g.out_h || !aligned({s[3]}))
+    return "the pool's result is not dense and channels-last with pixels on 16 bytes";
+  c_.row_dims = {g.batch * g.out_h * g.out_w};
+  c_.y_rows = {s[3]};
+  c_.y_column = 1;
+  for (TailOperand& o : c_.operands) o.row_strides = {0};
+  y_pitch_ = s[3];
+  return std::nullopt;
+}
+
 bool HopperOperands::has_result_map() const {
   if (c_.result != c_.element || (c_.n != 1 && c_.y_column != 1)) return false;
   if (is_batched()) return aligned({c_.product.y_row, batch_.y_inner, batch_.y_outer});
@@ -154,6 +176,10 @@ TensorMapSpec HopperOperands::a_map(int64_t rows) const {
   spec.lower_corner = {static_cast<int>(-g.pad_left), static_cast<int>(-g.pad_top)};
   spec.upper_corner = {static_cast<int>(g.pad_right - (g.kernel_w - 1) * g.dilation_w),
                        static_cast<int>(g.pad_bottom - (g.kernel_h - 1) * g.dilation_h)};
+  if (is_pooled())  // up to the first of the last window's four; the others are a pixel to the right and
+                    // below
+    spec.upper_corner = {static_cast<int>(2 * (g.out_w - 1) - g.pad_left - (g.in_w - 1)),
+                         static_cast<int>(2 * (g.out_h - 1) - g.pad_top - (g.in_h - 1))};
   spec.channels_per_pixel = static_cast<uint32_t>(kStepK);
   spec.pixels_per_column = static_cast<uint32_t>(rows);
   return spec;
@@ -204,6 +230,9 @@ std::string HopperOperands::constants() const {
   define(text, "DILATION_W", g.dilation_w);
   define(text, "PAD_TOP", g.pad_top);
   define(text, "PAD_LEFT", g.pad_left);
+  define(text, "POOL", is_pooled());
+  define(text, "CONV_H", conv_h_);
+  define(text, "CONV_W", conv_w_);
   return text;
 }
 

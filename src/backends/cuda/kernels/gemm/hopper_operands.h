@@ -22,6 +22,11 @@ class HopperOperands {
   static std::optional<std::string> read(const CudaTarget& target, const Problem& problem,
                                          HopperOperands& operands);
 
+  /// Makes rows of the pixels that a pool of 2x2 leaves of the convolution's: gemm_sm90.cu computes the four
+  /// results of each. Or tells why that is not served.
+  std::optional<std::string> pool(const TensorDesc& result);
+  bool is_pooled() const { return conv_h_ > 0; }
+
   const Contraction& contraction() const { return c_; }
   bool is_im2col() const { return c_.is_convolution && !a_pitch_; }
   bool is_batched() const { return batch_.outer * batch_.inner > 1; }
@@ -62,6 +67,7 @@ class HopperOperands {
   HopperBatch batch_;
   bool packs_b_ = false;
   std::optional<int64_t> a_pitch_, y_pitch_;
+  int64_t conv_h_ = 0, conv_w_ = 0;  // of the convolution behind which a pool stands
 };
 
 enum class OperandA { kShared, kRegisters };

@@ -202,6 +202,29 @@ __device__ __forceinline__ u32 multiply_pairs(u32 a, u32 b) {
   return y;
 }
 
+// The larger of each two 16-bit elements; NaN where one is.
+template <bool kBFloat>
+__device__ __forceinline__ u32 larger_pairs(u32 a, u32 b) {
+  u32 y;
+  if constexpr (kBFloat)
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+  else
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+  return y;
+}
+
+// Sixteen bytes from shared memory and to global memory.
+__device__ __forceinline__ void load_chunk(u32 address, u32 (&v)[4]) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void store_chunk(void* to, const u32 (&v)[4]) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
+               : "memory");
+}
+
 // Transposes each matrix on its way to shared memory.
 __device__ __forceinline__ void store_fragments_transposed(u32 address, const u32 (&v)[2]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(v[0]), "r"(v[1])
