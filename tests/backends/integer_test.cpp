@@ -109,6 +109,49 @@ TEST(ConvIntegerTactic, ResidualOfBytesBehindAnInnerQuantization) {
       << region.refusal("cpu.conv_integer.gather");
 }
 
+TEST(ConvIntegerTactic, ResidualOfBytesThatComesFirst) {
+  for (DType residual : {kU8, kI8})
+    for (bool float_result : {false, true}) {
+      RegionCase region;
+      Value* r = cast(region, region.input({2, 70, 9, 11}, Order::kChannelsLast, false, 1, residual),
+                      DType::kFloat32);
+      if (residual == kU8) r = region.add("Sub", {r, region.immediate(100)});
+      r = region.add("Mul", {r, region.immediate(0.2f)});
+      Value* v = region.add("ConvInteger", {region.input({2, 8, 9, 11}, Order::kChannelsLast, false, 1, kU8),
+                                            region.constant({70, 8, 1, 1}, 1, kI8), byte(region, kU8)});
+      v = region.add("Mul", {cast(region, v, DType::kFloat32), region.constant({70, 1, 1}, 1e-3f)});
+      v = region.add("Add", {v, region.constant({70, 1, 1}, 5)});
+      v = region.add("Relu", {region.add("Add", {v, r})});
+      region.finish(float_result ? v : quantize(region, v, 0.3f, 0, kU8), Order::kChannelsLast);
+      EXPECT_TRUE(region.check(float_result ? 1e-6 : kOneStep).contains("cpu.conv_integer.gather"))
+          << region.refusal("cpu.conv_integer.gather");
+    }
+}
+
+TEST(ConvIntegerTactic, ResidualOfFloats) {
+  RegionCase region;
+  Value* v = region.add("ConvInteger", {region.input({1, 8, 9, 11}, Order::kChannelsLast, false, 1, kI8),
+                                        region.constant({20, 8, 3, 3}, 1, kI8), byte(region, kI8)});
+  v = region.add("Mul", {cast(region, v, DType::kFloat32), region.immediate(1e-3f)});
+  v = region.add("Add", {v, region.input({1, 20, 7, 9}, Order::kChannelsLast, false, 9)});
+  region.finish(quantize(region, v, 0.2f, 30, kU8), Order::kChannelsLast);
+  EXPECT_TRUE(region.check(kOneStep).contains("cpu.conv_integer.gather"))
+      << region.refusal("cpu.conv_integer.gather");
+}
+
+TEST(QuantizeRowsTactic, PlainAndBehindOtherNodes) {
+  for (DType to : {kU8, kI8})
+    for (Order from : {Order::kRowMajor, Order::kChannelsLast})
+      for (bool plain : {true, false}) {
+        RegionCase region("pointwise");
+        Value* v = region.input({2, 5, 9, 70}, from, false, 60);
+        if (!plain) v = region.add("Gelu", {region.add("Add", {v, region.input({5, 1, 1})})});
+        region.finish(quantize(region, v, 0.3f, to == kU8 ? 9 : 0, to), Order::kChannelsLast);
+        EXPECT_TRUE(region.check(kOneStep).contains("cpu.quantize.rows"))
+            << region.refusal("cpu.quantize.rows");
+      }
+}
+
 TEST(MatMulIntegerTactic, BytesOut) {
   for (const Dims& size : {Dims{1, 5, 3}, Dims{50, 64, 130}}) {
     RegionCase region;

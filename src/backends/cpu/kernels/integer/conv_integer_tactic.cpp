@@ -17,12 +17,12 @@ struct ConvIntegerProblem {
   IntegerProblem integer;
   ConvGeometry geometry;
   ImageStrides x, y;
-  int64_t y_pitch = 0;  // bytes between output pixels of an 8-bit result
+  int64_t y_pitch = 0;  // elements between output pixels whose channels are adjacent; 0: others
 
   static std::optional<std::string> read(const Problem& problem, ConvIntegerProblem& c) {
     const TensorDesc& y = problem.outputs[0];
     if (y.dims.size() < 3) return "rank " + std::to_string(y.dims.size()) + ", expected 3 or 4";
-    if (auto why = IntegerProblem::read(problem, "ConvInteger", y.dims[1], c.integer)) return why;
+    if (auto why = IntegerProblem::read(problem, "ConvInteger", 1, c.integer)) return why;
     const TensorDesc& x = problem.inputs[static_cast<size_t>(c.integer.a_input)];
     const TensorDesc& w = problem.inputs[static_cast<size_t>(c.integer.b_input)];
     if (auto why = read_conv_geometry(*c.integer.view.main, x.dims, w.dims, c.geometry)) return why;
@@ -34,11 +34,8 @@ struct ConvIntegerProblem {
     main_dims.push_back(g.out_w);
     if (auto why = c.integer.epilogue.prepare(problem, c.integer.view, main_dims, 1, nullptr)) return why;
     if (!c.integer.epilogue.has_program()) return "the tail has no vector form";
-    if (c.integer.to_bytes) {
-      const auto pitch = row_pitch(y, 1);
-      if (!pitch) return "an 8-bit result whose pixels are not evenly spaced";
-      c.y_pitch = *pitch;
-    }
+    c.y_pitch = row_pitch(y, 1).value_or(0);
+    if (c.integer.to_bytes && c.y_pitch == 0) return "an 8-bit result whose pixels are not evenly spaced";
     if (y.dims != main_dims) return "the tail enlarges the main result";
     if (y.size() == 0) return "an empty result";
     c.x = image_strides(x);
@@ -67,7 +64,7 @@ class ConvIntegerKernel final : public Kernel {
   void launch(const LaunchArgs& args) noexcept override {
     const Epilogue epilogue = p_.integer.epilogue.bind(args);
     const auto* x = static_cast<const uint8_t*>(args.inputs[p_.integer.a_input]);
-    if (p_.integer.to_bytes) return launch_bytes(args, x, epilogue);
+    if (p_.y_pitch > 0) return launch_rows(args, x, epilogue);
     auto* y = static_cast<int32_t*>(args.outputs[0]);
     char* space = static_cast<char*>(args.workspace);
     const ConvGeometry& g = p_.geometry;
@@ -89,7 +86,7 @@ class ConvIntegerKernel final : public Kernel {
           multiply_integer(panels, {bytes, lda_, sums, count}, zero, 0, panels.panels(),
                            tile + group * panels_.n, g.outputs);
         }
-        p_.integer.finish(tile, pixel, 0, count, g.outputs, g.outputs, epilogue);
+        p_.integer.store(tile, g.outputs, nullptr, pixel, 0, count, g.outputs, epilogue, tile, g.outputs);
         for (int64_t i = 0; i < count; ++i) scatter(y, tile + i * g.outputs, pixel + i);
       }
     });
@@ -104,15 +101,16 @@ class ConvIntegerKernel final : public Kernel {
            64 * 64;
   }
 
-  /// 8-bit results, a panel of channels at a time while its sums are in the first cache.
-  void launch_bytes(const LaunchArgs& args, const uint8_t* x, const Epilogue& epilogue) noexcept {
+  /// Channels are adjacent: a panel of them at a time while its sums are in the first cache.
+  void launch_rows(const LaunchArgs& args, const uint8_t* x, const Epilogue& epilogue) noexcept {
     const ConvGeometry& g = p_.geometry;
-    auto* y = static_cast<uint8_t*>(args.outputs[0]);
+    auto* y = static_cast<char*>(args.outputs[0]);
     char* space = static_cast<char*>(args.workspace);
     const IntegerZeroPoints zero = p_.integer.bind(args, g.outputs, reinterpret_cast<int32_t*>(space));
     auto* correction = reinterpret_cast<int32_t*>(space + zero_bytes());
     for (int64_t j = 0; j < g.outputs; ++j) correction[j] = zero.a * packed_[1].as<int32_t>()[j];
     const bool sums_needed = p_.integer.needs_row_sums();
+    const auto each = static_cast<int64_t>(p_.integer.result_bytes());
     pool_of(args)(parts_, [&](int part, int parts) {
       const int64_t first = g.pixels() * part / parts, end = g.pixels() * (part + 1) / parts;
       alignas(64) int32_t tile[kBlockPixels * IntegerPanels::kPanel], sums[kBlockPixels] = {};
@@ -131,9 +129,9 @@ class ConvIntegerKernel final : public Kernel {
             const int64_t in_group = p * IntegerPanels::kPanel, column = group * panels.n + in_group;
             multiply_stored(panels, rows, p, tile, IntegerPanels::kPanel);
             if (sums_needed) remove_zero_points(panels, rows, zero, p, tile, IntegerPanels::kPanel);
-            p_.integer.store_bytes(tile, IntegerPanels::kPanel, sums_needed ? nullptr : correction + column,
-                                   pixel, column, count, std::min(IntegerPanels::kPanel, panels.n - in_group),
-                                   epilogue, y + pixel * p_.y_pitch + column, p_.y_pitch);
+            p_.integer.store(tile, IntegerPanels::kPanel, sums_needed ? nullptr : correction + column, pixel,
+                             column, count, std::min(IntegerPanels::kPanel, panels.n - in_group), epilogue,
+                             y + (pixel * p_.y_pitch + column) * each, p_.y_pitch);
           }
         }
     });
@@ -214,7 +212,7 @@ class ConvIntegerKernel final : public Kernel {
 
 class ConvIntegerTactic final : public Tactic {
  public:
-  int version() const override { return 2; }
+  int version() const override { return 3; }
   std::string_view id() const override { return "cpu.conv_integer.gather"; }
 
   std::optional<std::string> refusal(const Problem& problem) const override {

@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/integer/integer_problem.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace wootz {
 namespace {
@@ -20,18 +21,23 @@ std::optional<std::string> read_zero(const Problem& problem, const Value* value,
   return std::nullopt;
 }
 
-/// Takes the Cast to float32 off the front of the tail, so that the rest is a tail of a float32 result.
+/// Takes the Cast of the sums to float32 out of the tail, so that the rest is a tail of a float32 result. It
+/// need not come first: a residual in 8 bits may be dequantized before it.
 std::optional<std::string> drop_cast(ContractionView& view) {
   ScalarProgram& p = view.tail.program;
   const int operands = static_cast<int>(p.operands.size());
-  const auto& first = p.instructions.front();
-  if (first.op != ScalarOp::kCast || first.a != 0 || first.dtype != DType::kFloat32)
-    return "the tail does not start with a Cast to float32";
-  for (size_t i = 1; i < p.instructions.size(); ++i)
-    for (int r : {p.instructions[i].a, p.instructions[i].b, p.instructions[i].c})
-      if (r == 0) return "the tail reads the integer result twice";
-  const auto moved = [&](int r) { return r < operands ? r : r == operands ? 0 : r - 1; };
-  p.instructions.erase(p.instructions.begin());
+  int cast = -1;
+  for (size_t i = 0; i < p.instructions.size(); ++i) {
+    const ScalarInstruction& in = p.instructions[i];
+    if (in.a != 0 && in.b != 0 && in.c != 0) continue;
+    if (cast >= 0) return "the tail reads the integer result twice";
+    if (in.op != ScalarOp::kCast || in.dtype != DType::kFloat32)
+      return "the tail does not cast the integer result to float32";
+    cast = operands + static_cast<int>(i);
+  }
+  if (cast < 0) return "the tail does not read the integer result";
+  const auto moved = [&](int r) { return r < cast ? r : r == cast ? 0 : r - 1; };
+  p.instructions.erase(p.instructions.begin() + (cast - operands));
   for (ScalarInstruction& in : p.instructions) in.a = moved(in.a), in.b = moved(in.b), in.c = moved(in.c);
   for (int& r : p.results) r = moved(r);
   p.operands[0] = DType::kFloat32;
@@ -60,8 +66,9 @@ std::optional<std::string> compute_bytes_as_float(ScalarProgram& p) {
 
 }  // namespace
 
-std::optional<std::string> IntegerProblem::read(const Problem& problem, std::string_view op, int64_t columns,
+std::optional<std::string> IntegerProblem::read(const Problem& problem, std::string_view op, int column_axis,
                                                 IntegerProblem& g) {
+  const int64_t columns = problem.outputs[0].dims[static_cast<size_t>(column_axis)];
   auto view = view_contraction(problem.body(), {op});
   if (!view) return "not " + std::string(op) + " with a pointwise tail";
   g.view = std::move(*view);
@@ -86,13 +93,19 @@ std::optional<std::string> IntegerProblem::read(const Problem& problem, std::str
   if (g.to_bytes && !take_quantize_tail(tail, y, g.quantize))
     return "an 8-bit result that is not quantized for the tensor";
   if (auto why = compute_bytes_as_float(tail)) return why;
-  if (!g.to_bytes) return std::nullopt;
   std::vector<const TensorDesc*> operands;
   for (int input : g.view.tail_inputs)
     operands.push_back(input < 0 ? nullptr : &problem.inputs[static_cast<size_t>(input)]);
   Requantize direct;
-  direct.tail = g.quantize;
-  if (Requantize::read(tail, operands, columns, direct)) g.direct = std::move(direct);
+  if (g.to_bytes) direct.tail = g.quantize;
+  if (!Requantize::read(tail, operands, columns, direct)) return std::nullopt;
+  if (direct.addend.operand >= 0) {
+    const TensorDesc& addend = *operands[static_cast<size_t>(direct.addend.operand)];
+    const auto pitch = addend.dims == problem.outputs[0].dims ? row_pitch(addend, column_axis) : std::nullopt;
+    if (!pitch) return std::nullopt;
+    g.addend_pitch = *pitch;
+  }
+  g.direct = std::move(direct);
   return std::nullopt;
 }
 
@@ -103,31 +116,32 @@ IntegerZeroPoints IntegerProblem::bind(const LaunchArgs& args, int64_t columns, 
   return {a_zero.value(za, 0, a_unsigned), b, by_column};
 }
 
-void IntegerProblem::store_bytes(int32_t* tile, int64_t ld, const int32_t* correction, int64_t row,
-                                 int64_t column, int64_t rows, int64_t columns, const Epilogue& bound,
-                                 uint8_t* to, int64_t pitch) const noexcept {
+void IntegerProblem::store(int32_t* tile, int64_t ld, const int32_t* correction, int64_t row, int64_t column,
+                           int64_t rows, int64_t columns, const Epilogue& bound, void* to,
+                           int64_t pitch) const noexcept {
   if (direct) {
-    for (int64_t r = 0; r < rows; ++r)
-      requantize_row(*direct, tile + r * ld, correction, column, columns, to + r * pitch);
-    return;
+    RequantizeTile t{tile, ld, correction, column, rows, columns, nullptr, addend_pitch, to, pitch};
+    if (const TailAddend& a = direct->addend; a.operand >= 0)
+      t.addend = static_cast<const char*>(bound.operands[a.operand]) +
+                 (row * addend_pitch + column) * static_cast<int64_t>(dtype_size(a.dtype));
+    return requantize_tile(*direct, t);
   }
   auto* values = reinterpret_cast<float*>(tile);
-  for (int64_t r = 0; r < rows; ++r) float_from_sums(tile + r * ld, correction, columns, values + r * ld);
-  bound.apply_whole(values, row, column, rows, columns, ld);
-  for (int64_t r = 0; r < rows; ++r) quantize_row(quantize, values + r * ld, columns, to + r * pitch);
-}
-
-void IntegerProblem::finish(int32_t* tile, int64_t row, int64_t column, int64_t rows, int64_t columns,
-                            int64_t ld, const Epilogue& bound) const noexcept {
-  if (!casts) return;
-  auto* out = reinterpret_cast<float*>(tile);
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t j = 0; j < columns; ++j) {
-      int32_t value;
-      __builtin_memcpy(&value, tile + r * ld + j, sizeof value);
-      out[r * ld + j] = static_cast<float>(value);
-    }
-  bound.apply_whole(out, row, column, rows, columns, ld);
+  if (casts) {
+    for (int64_t r = 0; r < rows; ++r) float_from_sums(tile + r * ld, correction, columns, values + r * ld);
+    bound.apply_whole(values, row, column, rows, columns, ld);
+  } else if (correction) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t j = 0; j < columns; ++j)
+        tile[r * ld + j] = static_cast<int32_t>(static_cast<uint32_t>(tile[r * ld + j]) -
+                                                static_cast<uint32_t>(correction[j]));
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    if (to_bytes)
+      quantize_row(quantize, values + r * ld, columns, static_cast<uint8_t*>(to) + r * pitch);
+    else if (to != tile)
+      std::memcpy(static_cast<char*>(to) + r * pitch * 4, tile + r * ld, static_cast<size_t>(columns) * 4);
+  }
 }
 
 IntegerRange integer_range(const IntegerPanels& panels, int64_t rows, int part, int parts) {

@@ -35,26 +35,24 @@ struct IntegerProblem {
   EpiloguePlan epilogue;
   bool to_bytes = false;  // the result is 8-bit: quantized behind the tail
   QuantizeTail quantize;
-  std::optional<Requantize> direct;  // the whole tail, where it is scale, bias and clip
+  std::optional<Requantize> direct;  // the whole tail, where it is scale, bias, residual and clip
+  int64_t addend_pitch = 0;          // elements between rows of the residual
 
   /// Whether sums of the stored rows are needed: the columns' zero points in stored form are not 0.
   bool needs_row_sums() const { return b_unsigned || b_zero.count > 0; }
 
   /// Reads operands and zero points; the tail's Cast leaves view.tail, and so does the quantization at its
-  /// end. The caller prepares the epilogue.
-  static std::optional<std::string> read(const Problem& problem, std::string_view op, int64_t columns,
+  /// end. The caller prepares the epilogue. `column_axis` is that of the result's columns.
+  static std::optional<std::string> read(const Problem& problem, std::string_view op, int column_axis,
                                          IntegerProblem& integer);
 
   /// Zero points of this run; `b` has room for a stored value per column.
   IntegerZeroPoints bind(const LaunchArgs& args, int64_t columns, int32_t* b) const noexcept;
-  /// Finishes rows of int32 products in place: cast and tail.
-  /// Writes 8-bit results of sums that still lack `correction` (null: none). `to` is where element (row,
-  /// column) lies, rows are `pitch` bytes apart. The tile is overwritten.
-  void store_bytes(int32_t* tile, int64_t ld, const int32_t* correction, int64_t row, int64_t column,
-                   int64_t rows, int64_t columns, const Epilogue& bound, uint8_t* to,
-                   int64_t pitch) const noexcept;
-  void finish(int32_t* tile, int64_t row, int64_t column, int64_t rows, int64_t columns, int64_t ld,
-              const Epilogue& bound) const noexcept;
+  /// Writes results of sums that still lack `correction` (null: none). `to` is where element (row, column)
+  /// lies, rows are `pitch` elements apart. The tile is overwritten.
+  void store(int32_t* tile, int64_t ld, const int32_t* correction, int64_t row, int64_t column, int64_t rows,
+             int64_t columns, const Epilogue& bound, void* to, int64_t pitch) const noexcept;
+  size_t result_bytes() const { return to_bytes ? 1 : 4; }
 };
 
 /// The share of a part: by rows where those fill register tiles and outweigh the weights, else by panels.

@@ -19,7 +19,9 @@ struct MatMulIntegerProblem {
   static std::optional<std::string> read(const Problem& problem, MatMulIntegerProblem& m) {
     const TensorDesc& y = problem.outputs[0];
     if (y.dims.size() < 2) return "a result of rank " + std::to_string(y.dims.size());
-    if (auto why = IntegerProblem::read(problem, "MatMulInteger", y.dims.back(), m.integer)) return why;
+    if (auto why =
+            IntegerProblem::read(problem, "MatMulInteger", static_cast<int>(y.dims.size()) - 1, m.integer))
+      return why;
     const TensorDesc& a = problem.inputs[static_cast<size_t>(m.integer.a_input)];
     const TensorDesc& b = problem.inputs[static_cast<size_t>(m.integer.b_input)];
     if (b.dims.size() != 2) return "B is not one matrix";
@@ -59,35 +61,8 @@ class MatMulIntegerKernel final : public Kernel {
   void launch(const LaunchArgs& args) noexcept override {
     const Epilogue epilogue = p_.integer.epilogue.bind(args);
     const auto* a = static_cast<const uint8_t*>(args.inputs[p_.integer.a_input]);
-    if (p_.integer.to_bytes) return launch_bytes(args, a, epilogue);
-    auto* c = static_cast<int32_t*>(args.outputs[0]);
-    char* space = static_cast<char*>(args.workspace);
-    const IntegerZeroPoints zero = p_.integer.bind(args, p_.n, reinterpret_cast<int32_t*>(space));
-    pool_of(args)(parts_, [&](int part, int parts) {
-      const IntegerRange r = integer_range(panels_, p_.rows, part, parts);
-      if (r.p0 == r.p1) return;
-      auto* bytes =
-          reinterpret_cast<uint8_t*>(space + 2 * zero_bytes() + static_cast<size_t>(part) * part_bytes());
-      auto* sums = reinterpret_cast<int32_t*>(bytes + block_ * lda_);
-      for (int64_t row = r.r0; row < r.r1; row += block_) {
-        const int64_t count = std::min(block_, r.r1 - row);
-        for (int64_t i = 0; i < count; ++i) {
-          uint8_t* to = bytes + i * lda_;
-          sums[i] = copy_bytes(to, a + (row + i) * p_.k, p_.k, !p_.integer.a_unsigned);
-          std::fill(to + p_.k, to + lda_, uint8_t{0});
-        }
-        int32_t* out = c + row * p_.c_row;
-        multiply_integer(panels_, {bytes, lda_, sums, count}, zero, r.p0, r.p1, out, p_.c_row);
-        const int64_t c0 = r.p0 * IntegerPanels::kPanel, c1 = std::min(p_.n, r.p1 * IntegerPanels::kPanel);
-        p_.integer.finish(out + c0, row, c0, count, c1 - c0, p_.c_row, epilogue);
-      }
-    });
-  }
-
- private:
-  /// 8-bit results, a panel of columns at a time while its sums are in the first cache.
-  void launch_bytes(const LaunchArgs& args, const uint8_t* a, const Epilogue& epilogue) noexcept {
-    auto* y = static_cast<uint8_t*>(args.outputs[0]);
+    auto* y = static_cast<char*>(args.outputs[0]);
+    const auto each = static_cast<int64_t>(p_.integer.result_bytes());
     char* space = static_cast<char*>(args.workspace);
     const IntegerZeroPoints zero = p_.integer.bind(args, p_.n, reinterpret_cast<int32_t*>(space));
     auto* correction = reinterpret_cast<int32_t*>(space + zero_bytes());
@@ -111,14 +86,15 @@ class MatMulIntegerKernel final : public Kernel {
           const int64_t column = p * IntegerPanels::kPanel;
           multiply_stored(panels_, rows, p, tile, IntegerPanels::kPanel);
           if (sums_needed) remove_zero_points(panels_, rows, zero, p, tile, IntegerPanels::kPanel);
-          p_.integer.store_bytes(tile, IntegerPanels::kPanel, sums_needed ? nullptr : correction + column,
-                                 row, column, count, std::min(IntegerPanels::kPanel, p_.n - column), epilogue,
-                                 y + row * p_.c_row + column, p_.c_row);
+          p_.integer.store(tile, IntegerPanels::kPanel, sums_needed ? nullptr : correction + column, row,
+                           column, count, std::min(IntegerPanels::kPanel, p_.n - column), epilogue,
+                           y + (row * p_.c_row + column) * each, p_.c_row);
         }
       }
     });
   }
 
+ private:
   size_t zero_bytes() const { return (static_cast<size_t>(p_.n) * 4 + 63) / 64 * 64; }
   size_t part_bytes() const { return (static_cast<size_t>(block_ * (lda_ + 4)) + 63) / 64 * 64; }
 
@@ -131,7 +107,7 @@ class MatMulIntegerKernel final : public Kernel {
 
 class MatMulIntegerTactic final : public Tactic {
  public:
-  int version() const override { return 2; }
+  int version() const override { return 3; }
   std::string_view id() const override { return "cpu.matmul_integer.packed"; }
 
   std::optional<std::string> refusal(const Problem& problem) const override {
