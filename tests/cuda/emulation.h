@@ -58,6 +58,10 @@ struct Fibers {
   Warp warps[kMostThreads / 32];
   void (*kernel)(void**) = nullptr;
   void** arguments = nullptr;
+
+  ~Fibers() {  // with the library that a kernel is in
+    if (stacks) munmap(stacks, kMostThreads * kStack);
+  }
 };
 inline Fibers fibers;
 
