@@ -118,6 +118,25 @@ std::optional<Patch> norm_under_new_dims(const Match& m, PassContext&) {
   return patch;
 }
 
+/// A function of each element joins the convolution when it comes before the movements (detection heads).
+std::optional<Patch> function_before_movements(const Match& m, PassContext&) {
+  const Node &split = *m.node("split"), &moved = *m.node("moved");
+  const Value *x = split.input(0), *out = m.root->output(0);
+  if (!x->type.has_rank() || !same_shape(moved.output(0), out)) return std::nullopt;
+  Patch patch;
+  const PatchOperand y = patch.node(m.root->op, {m.node("main")->output(0)}, m.root->attributes);
+  const PatchOperand parts = patch.node("Reshape", {y, split.input(1)}, split.attributes);
+  patch.replace(m.root->output(0), transpose(patch, parts, perm_of(moved)));
+  return patch;
+}
+
+std::vector<std::string> functions_of_moved_convolutions() {
+  std::vector<std::string> patterns;
+  for (const char* op : {"Sigmoid", "Tanh", "Relu", "Exp", "Softplus"})
+    patterns.push_back(std::string(op) + "(moved:Transpose(split:Reshape(main:Conv(..), s)))");
+  return patterns;
+}
+
 bool run(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"transpose(x) w + b => transpose(x w + b)",
@@ -133,6 +152,8 @@ bool run(Graph& graph, PassContext& context) {
       {"transpose(reshape(norm(x))) => transpose(norm(reshape(x)))",
        {"Transpose(moved:Reshape(norm:LayerNormalization(..), s))"},
        norm_under_new_dims},
+      {"f(transpose(reshape(conv(x)))) => transpose(reshape(f(conv(x))))", functions_of_moved_convolutions(),
+       function_before_movements},
   });
   return rules.apply(graph, context);
 }
@@ -140,7 +161,10 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass sink_transposes() {
-  return {"sink_transposes", "Transposes of leading axes move behind products along the last one.", run};
+  return {
+      "sink_transposes",
+      "Transposes of leading axes move behind products along the last one, those of heads behind functions.",
+      run};
 }
 
 }  // namespace wootz

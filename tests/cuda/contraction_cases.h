@@ -78,8 +78,8 @@ struct ConvolutionCase {
   bool constant_w = true;
   bool from_float = false;  // the input is float32, and cast first
   bool to_float = false;    // the result is cast to float32
-  bool pooled = false;      // a pool of 2x2 follows
-  bool pool_ceil = true;    // its last windows may reach over the end
+  int64_t pool = 0;         // the windows of a pool that follows: 2, or 3 with padding
+  bool pool_ceil = true;    // the last windows of 2x2 may reach over the end
   bool gated = false;       // the input is multiplied by one factor an image and channel first
 };
 
@@ -110,11 +110,12 @@ inline void add_convolution(CudaCase& test, const ConvolutionCase& p) {
     test.node("Cast", {result}, {"float"}, cast);
     result = "float";
   }
-  if (p.pooled) {
+  if (p.pool > 0) {
     Attributes pool;
-    pool.set("kernel_shape", Ints{2, 2});
+    pool.set("kernel_shape", Ints{p.pool, p.pool});
     pool.set("strides", Ints{2, 2});
-    pool.set("ceil_mode", int64_t{p.pool_ceil});
+    if (p.pool == 2) pool.set("ceil_mode", int64_t{p.pool_ceil});
+    if (p.pool == 3) pool.set("pads", Ints{1, 1, 1, 1});
     test.node("MaxPool", {result}, {"pooled"}, pool);
     result = "pooled";
   }

@@ -179,11 +179,11 @@ TEST(CudaConv, Halo) {
 }
 
 TEST(CudaConv, PoolBehind) {
-  expect_each({.n = 2, .c = 64, .h = 8, .w = 12, .m = 64, .pooled = true}, {kHalo, kSm90});
-  expect_each({.n = 1, .c = 64, .h = 7, .w = 135, .m = 64, .pooled = true}, {kHalo});
+  expect_each({.n = 2, .c = 64, .h = 8, .w = 12, .m = 64, .pool = 2}, {kHalo, kSm90});
+  expect_each({.n = 1, .c = 64, .h = 7, .w = 135, .m = 64, .pool = 2}, {kHalo});
   for (const bool ceil : {true, false}) {
-    expect_each({.n = 3, .c = 72, .h = 9, .w = 7, .m = 200, .pooled = true, .pool_ceil = ceil}, {kSm90});
-    expect_each({.n = 2, .c = 64, .h = 5, .w = 9, .m = 64, .pooled = true, .pool_ceil = ceil}, {kHalo});
+    expect_each({.n = 3, .c = 72, .h = 9, .w = 7, .m = 200, .pool = 2, .pool_ceil = ceil}, {kSm90});
+    expect_each({.n = 2, .c = 64, .h = 5, .w = 9, .m = 64, .pool = 2, .pool_ceil = ceil}, {kHalo});
   }
   expect_each({.n = 2,
                .c = 16,
@@ -195,11 +195,38 @@ TEST(CudaConv, PoolBehind) {
                .pads = {0, 0, 1, 0},
                .dtype = DType::kBFloat16,
                .tail = TailKind::kGelu,
-               .pooled = true},
+               .pool = 2},
               {kSm90});
-  expect_each(
-      {.n = 2, .c = 64, .h = 6, .w = 8, .m = 64, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}, .pooled = true},
-      {kSm90});
+  expect_each({.n = 2, .c = 64, .h = 6, .w = 8, .m = 64, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}, .pool = 2},
+              {kSm90});
+}
+
+TEST(CudaConv, FirstLayersWithPools) {
+  // Even and odd sides, few channels, a stride of 1, rows that no tile divides.
+  expect_each({.n = 2,
+               .c = 3,
+               .h = 36,
+               .w = 32,
+               .m = 64,
+               .kh = 7,
+               .kw = 7,
+               .stride = 2,
+               .pads = {3, 3, 3, 3},
+               .x_storage = Storage::kRowMajor,
+               .from_float = true,
+               .pool = 3},
+              {kStem});
+  expect_each({.n = 1, .c = 3, .h = 13, .w = 11, .m = 24, .dtype = DType::kBFloat16, .pool = 3}, {kStem});
+  expect_each({.n = 1,
+               .c = 4,
+               .h = 21,
+               .w = 58,
+               .m = 40,
+               .stride = 2,
+               .tail = TailKind::kClip,
+               .x_storage = Storage::kChannelsLast,
+               .pool = 3},
+              {kStem});
 }
 
 TEST(CudaConv, FirstLayers) {

@@ -96,7 +96,7 @@ inline void store_box(const TensorMap& map, u32 from, const int (&corner)[5]) {
 template <bool kBFloat>
 float element_at(u32 address) {
   u16 bits;
-  std::memcpy(&bits, shared_at(swizzled(address)), 2);
+  std::memcpy(&bits, shared_at(address), 2);
   return wz::small_float<kBFloat>(bits, 0);
 }
 }  // namespace emulation
@@ -137,6 +137,12 @@ inline void named_arrive(int id, int threads) {
 inline void cluster_sync() { __syncthreads(); }
 inline u32 cluster_rank() { return 0; }
 
+inline void load_bytes(u32 to, const void* from, int bytes, u32 bar) {
+  if (to % 16 != 0 || reinterpret_cast<uintptr_t>(from) % 16 != 0 || bytes % 16 != 0)
+    emulation::stop("a bulk copy that is not on 16 bytes");
+  std::memcpy(emulation::shared_at(to), from, static_cast<size_t>(bytes));
+  emulation::complete(bar, static_cast<u32>(bytes));
+}
 inline void load_2d(u32 to, const TensorMap& map, u32 bar, int x, int y) {
   emulation::load_box(to, map, bar, {x, y, 0, 0, 0});
 }
@@ -198,20 +204,26 @@ template <int kPending>
 void mma_wait() {}
 
 namespace emulation {
-struct Matrix {  // a descriptor of rows of 128 swizzled bytes
+struct Matrix {  // a descriptor of rows of 128 swizzled bytes, or of plain rows of 16
   u32 start, leading, stride;
+  bool is_swizzled;
   explicit Matrix(u64 d)
       : start(static_cast<u32>(d & 0x3FFF) << 4),
         leading(static_cast<u32>(d >> 16 & 0x3FFF) << 4),
-        stride(static_cast<u32>(d >> 32 & 0x3FFF) << 4) {
-    if (d >> 62 != 1) stop("an operand without the swizzle of 128 bytes");
+        stride(static_cast<u32>(d >> 32 & 0x3FFF) << 4),
+        is_swizzled(d >> 62 == 1) {
+    if (d >> 62 > 1) stop("an operand with another swizzle than that of 128 bytes");
   }
   u32 along_k(int row, int k) const {
-    return start + static_cast<u32>(row / 8) * stride + static_cast<u32>(row % 8 * 128 + k * 2);
+    const u32 group = start + static_cast<u32>(row / 8) * stride;
+    if (!is_swizzled)
+      return group + static_cast<u32>(row % 8 * 16 + k % 8 * 2) + static_cast<u32>(k / 8) * leading;
+    return swizzled(group + static_cast<u32>(row % 8 * 128 + k * 2));
   }
   u32 along_n(int n, int k) const {
-    return start + static_cast<u32>(n / 64) * leading + static_cast<u32>(k / 8) * stride +
-           static_cast<u32>(k % 8 * 128 + n % 64 * 2);
+    if (!is_swizzled) stop("columns of an operand without swizzle");
+    return swizzled(start + static_cast<u32>(n / 64) * leading + static_cast<u32>(k / 8) * stride +
+                    static_cast<u32>(k % 8 * 128 + n % 64 * 2));
   }
 };
 
@@ -290,6 +302,7 @@ u32 larger_pairs(u32 a, u32 b) {
   return wz::pack_16<kBFloat>(y[0], y[1]);
 }
 inline void load_chunk(u32 address, u32 (&v)[4]) { std::memcpy(v, emulation::shared_at(address), 16); }
+inline void store_element(u32 address, u16 v) { std::memcpy(emulation::shared_at(address), &v, 2); }
 inline void store_chunk(void* to, const u32 (&v)[4]) {
   if (reinterpret_cast<uintptr_t>(to) % 16 != 0) emulation::stop("a chunk that does not begin on 16 bytes");
   std::memcpy(to, v, 16);

@@ -98,5 +98,24 @@ TEST(SinkTransposes, HeadsGatheredSequenceFirst) {
       });
 }
 
+TEST(SinkTransposes, FunctionsOfDetectionHeadsJoinTheirConvolution) {
+  const auto graph = [](const std::string& body) {
+    return "graph(%x: float32[n,2,4,5]) -> (%y) {\n%w: float32[6,2,1,1] = constant splat 0.5\n"
+           "%s: int64[5] = symbolic [n, 2, 3, 4, 5]\n" +
+           body + "\n}";
+  };
+  const std::string movements = "%r = Reshape(%c, %s) {allowzero=1}\n%t = Transpose(%r) {perm=[0,1,3,4,2]}\n";
+  check_cases(
+      sink_transposes(),
+      {
+          {"sigmoid", graph("%c = Conv(%x, %w)\n" + movements + "%y = Sigmoid(%t)"),
+           graph("%b = Conv(%x, %w)\n%c = Sigmoid(%b)\n%r = Reshape(%c, %s) {allowzero=1}\n"
+                 "%y = Transpose(%r) {perm=[0,1,3,4,2]}")},
+          {"no convolution",
+           graph("%b = Concat(%x, %x, %x) {axis=1}\n%c = Softmax(%b)\n" + movements + "%y = Sigmoid(%t)"),
+           ""},
+      });
+}
+
 }  // namespace
 }  // namespace wootz::pass_tests

@@ -208,6 +208,31 @@ Node* pool_behind(const Node& main, const std::vector<Node*>& nodes, const SizeM
   return pool;
 }
 
+/// The pool of 3x3 windows in steps of 2 that alone reads a first layer's result, where the target's kernels
+/// keep the layer's rows to themselves: rows that one tile holds, of a size that does not change; else null.
+Node* pool_behind_first_layer(const Node& main, const std::vector<Node*>& nodes, const SizeModel& sizes,
+                              const TargetTraits& target) {
+  constexpr int64_t kWidest = 240;
+  const Value* y = nodes.back()->output(0);
+  if (!is_first_layer(main, sizes) || !reads_first_layers(target, main.input(1)->type.dtype) ||
+      !is_read_once(y) || y->layout != Layout::kChannelsLast || y->type.dtype != main.input(1)->type.dtype ||
+      !outweighs_launch(sizes.bytes_of(*y), target) || !has_channel_constants(main, nodes))
+    return nullptr;
+  const SymbolTable& symbols = main.graph()->symbols();
+  const Dim width = symbols.resolve((*y->type.shape)[3]);
+  Node* pool = y->uses()[0].node;
+  const bool joins = width.is_constant() && width.value() <= kWidest && pool->is("MaxPool") &&
+                     pool->outputs().size() == 1 && pool->graph() == main.graph() &&
+                     pool->attributes.get<Ints>("kernel_shape", {}) == Ints{3, 3} &&
+                     pool->attributes.get<Ints>("strides", {1, 1}) == Ints{2, 2} &&
+                     pool->attributes.get<Ints>("pads", {}) == Ints{1, 1, 1, 1} &&
+                     are_all(*pool, "dilations", 1) && pool->attributes.get<int64_t>("ceil_mode", 0) == 0 &&
+                     pool->attributes.get<std::string>("auto_pad", "NOTSET") == "NOTSET";
+  if (!joins || is_concatenated(*pool->output(0)) || pool->output(0)->layout != Layout::kChannelsLast)
+    return nullptr;
+  return pool;
+}
+
 class Tail {
  public:
   Tail(Node& main, Groups& groups, const SizeModel& sizes, PassContext& context)
@@ -238,7 +263,8 @@ class Tail {
     nodes_.resize(best);
     // A second result, of which the convolution's other readers wait for nothing.
     Node* const mean = mean_behind(main_, nodes_, sizes_, context_.target);
-    Node* const pool = pool_behind(main_, nodes_, sizes_, context_.target);
+    Node* pool = pool_behind(main_, nodes_, sizes_, context_.target);
+    if (!pool) pool = pool_behind_first_layer(main_, nodes_, sizes_, context_.target);
     for (Node* n : conversions_before(main_, nodes_, groups_, sizes_, context_.target)) nodes_.push_back(n);
     if (mean) nodes_.push_back(mean);
     if (pool) nodes_.push_back(pool);

@@ -41,6 +41,7 @@ struct Conv3x3Operands : HopperOperands {
                                          Conv3x3Operands& o) {
     PooledProblem p;
     if (PooledProblem::make(problem, p)) return HopperOperands::read(target, problem, o);
+    if (p.window != 2) return "a pool of 3x3";
     o.pooled = p.result;
     return HopperOperands::read(target, p.plain, o);
   }

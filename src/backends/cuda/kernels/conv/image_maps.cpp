@@ -31,6 +31,11 @@ TensorMapSpec result_image_map(const Problem& problem, const Contraction& c, int
   return map_of(c.element, {c.n, g.out_w, g.out_h, g.batch}, {s.w, s.h, s.n}, rows, width, channels);
 }
 
+TensorMapSpec pooled_image_map(const TensorDesc& pooled, const Contraction& c, int64_t channels) {
+  const Dims &d = pooled.dims, &s = pooled.strides;
+  return map_of(c.element, {c.n, d[3], d[2], d[0]}, {s[3], s[2], s[0]}, 1, d[3], channels);
+}
+
 std::optional<std::string> result_image_refusal(const Problem& problem, const Contraction& c) {
   const ResultStrides s = result_strides(problem, c);
   if (c.result != c.element) return "a result of another type than the operands";

@@ -16,6 +16,8 @@ TensorMapSpec image_map(const Contraction& contraction, int64_t rows, int64_t wi
 /// The result in such boxes; what lies beyond it is dropped.
 TensorMapSpec result_image_map(const Problem& problem, const Contraction& contraction, int64_t rows,
                                int64_t width, int64_t channels);
+/// The result of a pool behind the convolution, in boxes of one row.
+TensorMapSpec pooled_image_map(const TensorDesc& pooled, const Contraction& contraction, int64_t channels);
 /// Why result_image_map cannot describe the result; nothing when it can.
 std::optional<std::string> result_image_refusal(const Problem& problem, const Contraction& contraction);
 

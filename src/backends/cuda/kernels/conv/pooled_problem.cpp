@@ -13,18 +13,27 @@ bool are_all(const Node& node, const char* attribute, int64_t expected) {
   return std::all_of(values.begin(), values.end(), [&](int64_t x) { return x == expected; });
 }
 
-/// Whether every window is two by two, none shares a pixel, and only the last ones may reach over the end.
-bool is_quartering(const Node& pool) {
-  return pool.is("MaxPool") && pool.outputs().size() == 1 &&
-         pool.attributes.get<Ints>("kernel_shape", {}) == Ints{2, 2} &&
-         pool.attributes.get<Ints>("strides", {1, 1}) == Ints{2, 2} && are_all(pool, "pads", 0) &&
-         are_all(pool, "dilations", 1) && pool.attributes.get<std::string>("auto_pad", "NOTSET") == "NOTSET";
+/// PooledProblem::window of the node; 0 for others.
+int64_t window_of(const Node& pool) {
+  if (!pool.is("MaxPool") || pool.outputs().size() != 1 || !are_all(pool, "dilations", 1) ||
+      pool.attributes.get<Ints>("strides", {1, 1}) != Ints{2, 2} ||
+      pool.attributes.get<std::string>("auto_pad", "NOTSET") != "NOTSET")
+    return 0;
+  const Ints kernel = pool.attributes.get<Ints>("kernel_shape", {}),
+             pads = pool.attributes.get<Ints>("pads", {});
+  if (kernel == Ints{2, 2} && are_all(pool, "pads", 0)) return 2;
+  const bool floors = pool.attributes.get<int64_t>("ceil_mode", 0) == 0;
+  return kernel == Ints{3, 3} && pads == Ints{1, 1, 1, 1} && floors ? 3 : 0;
 }
 
 std::optional<Dims> convolved_dims(const Graph& body, const Problem& problem) {
   for (const auto& node : body.nodes()) {
     if (!node->is("Conv")) continue;
-    const int x = body_input_index(body, node->input(0)), w = body_input_index(body, node->input(1));
+    const Value* source = node->input(0);
+    for (const Node* before = source->producer();
+         before && (before->is("Cast") || before->is("wootz", "Relayout")); before = source->producer())
+      source = before->input(0);
+    const int x = body_input_index(body, source), w = body_input_index(body, node->input(1));
     if (x < 0 || w < 0) return std::nullopt;
     const Dims &from = problem.inputs[static_cast<size_t>(x)].dims,
                &filter = problem.inputs[static_cast<size_t>(w)].dims;
@@ -40,7 +49,8 @@ std::optional<Dims> convolved_dims(const Graph& body, const Problem& problem) {
 std::optional<std::string> PooledProblem::make(const Problem& problem, PooledProblem& pooled) {
   if (problem.outputs.size() != 1) return "more than one result";
   const Node* last = problem.body().outputs()[0]->producer();
-  if (!last || !is_quartering(*last)) return "no pool of 2x2 behind a convolution";
+  pooled.window = last ? window_of(*last) : 0;
+  if (pooled.window == 0) return "no pool in steps of 2 behind a convolution";
   pooled.graph = std::make_unique<Graph>();
   const GraphPtr body = problem.body().clone(pooled.graph->shared_symbols(), pooled.graph.get());
   Node* const pool = body->outputs()[0]->producer();

@@ -1,36 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution of a few channels to at most 64, stride 1 or 2 along a row (the first layer of a network), for sm_90a.
 //
-// stem_prepare.cu writes the input with its padding in units of 16 bytes: one pixel of eight channels where the stride is 1,
-// two of four channels where it is 2. Either way a step of the filter is one unit, and TAPS units (a multiple of 2) cover a
-// row of the filter; surplus taps and channels have weight zero. Shared memory holds plain input rows; the matrix unit reads
-// the overlapping windows from them, because in the layout without swizzle consecutive rows of an operand are 16 bytes apart
-// and the distance between its 8-element columns is free: 16 bytes as well. D[channel, pixel] is computed, ROWS output rows
-// of BN pixels a tile; wide rows are PARTS tiles. Weights come packed as [FILTER_H * TAPS / 2 steps of K][2][64 channels][8].
+// The input comes from stem_prepare.cu. Shared memory holds plain input rows; D[channel, pixel] is computed, ROWS output rows of
+// BN pixels a tile; wide rows are PARTS tiles.
+#include "conv/stem.cuh"
 
 struct Problem {
   int tiles, tiles_per_image;
 };
 
-constexpr int kStepsRow = TAPS / 2;
-constexpr int kSteps = FILTER_H * kStepsRow;
 constexpr int kBytesRow = (PARTS == 1 ? UNITS : BN + TAPS - 1) * 16;  // of an input row that a tile reads
-constexpr int kBytesWholeRow = UNITS * 16;
 constexpr int kRowsIn = (ROWS - 1) * STRIDE_H + FILTER_H;
-constexpr int kBytesImage = PADDED_H * kBytesWholeRow;
 constexpr int kBytesLoaded = kRowsIn * kBytesRow;
 constexpr int kBytesStage = (kBytesLoaded + 127) / 128 * 128;
-constexpr int kBytesWeights = kSteps * 2048;
 constexpr int kBytesOut = ROWS * BN * 128;
 
 struct Shared {
   u32 out, weights, stages, full, empty, loaded;
 };
-
-// Operand without swizzle: eight rows of 16 bytes are adjacent, the next eight follow; `column` bytes to the next 8 of K.
-__device__ __forceinline__ u64 plain_operand(u32 address, u32 column) {
-  return (u64)((address & 0x3FFFF) >> 4) | (u64)(column >> 4) << 16 | (u64)(128 >> 4) << 32;
-}
 
 struct Place {
   int image, row, column;  // of a tile's first result; a unit of the input belongs to each column
@@ -126,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
   extern __shared__ __align__(1024) unsigned char memory[];
   const Tail tail = TAIL;
   Shared shared;
-  shared.out = (u32)__cvta_generic_to_shared(memory);
+  shared.out = shared_address(memory);
   shared.weights = shared.out + 2 * kBytesOut;
   shared.stages = shared.weights + kBytesWeights;
   shared.full = shared.stages + STAGES * kBytesStage;

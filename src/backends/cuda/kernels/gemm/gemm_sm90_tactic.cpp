@@ -68,6 +68,7 @@ struct GatedOperands : HopperOperands {
   static std::optional<std::string> read(const CudaTarget& target, const Problem& problem, GatedOperands& o) {
     PooledProblem pooled;
     if (!PooledProblem::make(problem, pooled)) {
+      if (pooled.window != 2) return "a pool of 3x3";
       if (auto why = HopperOperands::read(target, pooled.plain, o)) return why;
       return o.pool(pooled.result);
     }

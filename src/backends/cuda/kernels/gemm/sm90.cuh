@@ -213,12 +213,15 @@ __device__ __forceinline__ u32 larger_pairs(u32 a, u32 b) {
   return y;
 }
 
-// Sixteen bytes from shared memory and to global memory.
+// Sixteen bytes from shared memory and to global memory; an element to shared memory.
 __device__ __forceinline__ void load_chunk(u32 address, u32 (&v)[4]) {
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
                : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
                : "r"(address)
                : "memory");
+}
+__device__ __forceinline__ void store_element(u32 address, u16 v) {
+  asm volatile("st.shared.b16 [%0], %1;" ::"r"(address), "h"(v) : "memory");
 }
 __device__ __forceinline__ void store_chunk(void* to, const u32 (&v)[4]) {
   asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
