@@ -212,6 +212,31 @@ TEST(Fuse, ConversionsJoinFirstLayersWhereTheTargetReadsAnyInput) {
   EXPECT_EQ(fused("strides=[2, 2]", 8), apart);
 }
 
+TEST(Fuse, PoolsOf3x3JoinFirstLayersOfOneSize) {
+  const auto fused = [](const std::string& pool, const std::string& width = "32", double launch_seconds = 0) {
+    const auto graph = read_graph("graph(%x: float16[n,3,32," + width +
+                                  "]) -> (%y) {\n%w: float16[16,3,4,4] = constant splat 0.1\n"
+                                  "%c = Conv(%x, %w) {strides=[2, 2], pads=[1, 1, 1, 1]}\n%r = Relu(%c)\n"
+                                  "%p = MaxPool(%r) {" +
+                                  pool + "}\n%y = Neg(%p)\n}");
+    for (const auto& v : graph->values())
+      if (v->type.rank() == 4 && !v->is_constant()) v->layout = Layout::kChannelsLast;
+    TargetTraits target = test_target();
+    target.name = "cuda", target.gated_types = {DType::kFloat16};
+    target.launch_seconds = launch_seconds;
+    PassContext context(target, {});
+    run_pass(*graph, fuse(), context);
+    return summary(*graph).find("contraction: Conv Relu MaxPool") != std::string::npos;
+  };
+  const std::string padded = "kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]";
+  EXPECT_TRUE(fused(padded));
+  EXPECT_FALSE(fused("kernel_shape=[3,3], strides=[2,2]"));
+  EXPECT_FALSE(fused(padded + ", ceil_mode=1"));
+  EXPECT_FALSE(fused(padded, "w"));    // rows of any width
+  EXPECT_FALSE(fused(padded, "640"));  // rows that no tile holds
+  EXPECT_FALSE(fused(padded, "32", 1));
+}
+
 TEST(Fuse, NoChangesAllowedLeavesEveryNodeAlone) {
   const auto graph = read_graph(conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)"));
   PassOptions options;

@@ -70,6 +70,8 @@ TailSource::TailSource(const Contraction& contraction, StagedOperands staged)
 )";
   const Contraction& c = contraction_;
   text_ += "#define N " + text_of(c.n) + "\n";
+  const bool in_pieces = c.y_column == 1 && (c.n % 2 != 0 || !rows_aligned(c.y_rows, 2));
+  text_ += "#define PAIRS_IN_PIECES " + std::string(in_pieces ? "1" : "0") + "\n";
   text_ += "using Element = " + std::string(memory_type(c.element)) + ";\n";
   text_ += "using Result = " + std::string(memory_type(c.result)) + ";\n";
   const DType column = staged.column >= 0 ? c.operands[static_cast<size_t>(staged.column)].dtype : c.element;
