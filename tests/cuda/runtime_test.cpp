@@ -168,7 +168,6 @@ TEST_F(CudaRuntime, LargeBatchesAreVerifiedByRepeatedRows) {
   EXPECT_LE(repeated->relative, repeated->bound);
   const auto mixed =
       compile_for_gpu("graph(%x: float32[n,3]) -> (%y) {\n%y = Softmax(%x) {axis=0}\n}", {{"x", {64, 3}}});
-  EXPECT_EQ(verified_on(*mixed, "random, repeated"), nullptr);
   EXPECT_GE(mixed->verification.size(), 2u);  // the batch itself was verified, too
 }
 
