@@ -10,7 +10,12 @@ namespace wootz {
 
 /// A kernel whose operands lie on the stream's device and whose launch only enqueues. What is no DeviceKernel
 /// (a reference) runs on the host, on copies that the runtime makes.
-class DeviceKernel : public Kernel {};
+class DeviceKernel : public Kernel {
+ public:
+  /// Whether an operand may begin `skew` bytes off a multiple of 64: views begin anywhere.
+  virtual bool takes_input_at(size_t input, size_t skew) const = 0;
+  virtual bool takes_output_at(size_t output, size_t skew) const = 0;
+};
 
 /// Launches that were recorded once and are replayed as one.
 class Recording {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/log.h"
+#include "device/device_backend.h"
 #include "device/region.h"
 #include "memory/bind_shapes.h"
 #include "ops/evaluate.h"
@@ -18,6 +19,21 @@ const Tactic* find_tactic(const Backend& backend, std::string_view id) {
   for (const Tactic* t : backend.tactics())
     if (t->id() == id) return t;
   return nullptr;
+}
+
+/// Whether a device's kernel takes its operands where they begin. Arenas and callers' buffers begin on 64
+/// bytes.
+bool takes_places(const Kernel& kernel, const Node& node, const ShapePlan& plan) {
+  const auto* device_kernel = dynamic_cast<const DeviceKernel*>(&kernel);
+  if (!device_kernel) return true;
+  const auto skew = [&](const Value* v) {
+    return v ? plan.values[static_cast<size_t>(v->id())].offset_bytes % 64 : 0;
+  };
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (!device_kernel->takes_input_at(i, skew(node.input(i)))) return false;
+  for (size_t i = 0; i < node.outputs().size(); ++i)
+    if (!device_kernel->takes_output_at(i, skew(node.output(i)))) return false;
+  return true;
 }
 
 size_t round_up(size_t n) { return (n + 63) / 64 * 64; }
@@ -78,14 +94,15 @@ void PreparedShape::make_kernel(RunStep& step, const Problem& problem, const Ste
     if (!tactic || tactic->version() != choice.version || tactic->refusal(problem)) continue;
     step.tactic_id = choice.tactic_id;
     step.kernel = tactic->make_kernel(problem, choice.config, choice.packed);
-    return;
+    if (takes_places(*step.kernel, *step.node, plan_)) return;
   }
   for (const Tactic* tactic : backend.tactics()) {
     if (tactic->refusal(problem)) continue;
-    const TacticConfig config = tactic->configs(problem).front();
     step.tactic_id = tactic->id();
-    step.kernel = tactic->make_kernel(problem, config, tactic->pack(problem, config));
-    return;
+    for (const TacticConfig& config : tactic->configs(problem)) {
+      step.kernel = tactic->make_kernel(problem, config, tactic->pack(problem, config));
+      if (takes_places(*step.kernel, *step.node, plan_)) return;
+    }
   }
   throw Error(ErrorKind::kInternal, "no tactic of backend '" + std::string(backend.name()) + "' serves " +
                                         step.node->name + ", not even the reference");

@@ -19,6 +19,8 @@ constexpr size_t kMostVariants = 8;
 constexpr int kCopyThreads = 8;  // one core does not fill the bus
 enum Mark : size_t { kStart, kUploaded, kComputed, kDone, kFirstStep };
 
+bool begins_on_16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
+
 void copy_bytes(ThreadPool& pool, char* to, const char* from, size_t bytes) {
   constexpr size_t kWorthIt = size_t{1} << 20;
   if (bytes < kWorthIt) {
@@ -45,6 +47,8 @@ struct PreparedShape::DeviceState {
   std::vector<const void*> key;
   std::vector<char*> inputs, outputs;                 // on the device
   std::vector<char> input_is_there, output_is_there;  // the caller's memory is the device's
+  std::vector<char> input_is_apart,
+      output_is_apart;  // so, but it begins where kernels do not take it: copied
   bool has_host_steps = false, can_record = true;
   std::shared_ptr<ThreadPool> pool;              // for copies into and out of pinned memory
   std::vector<Datum> host_inputs, host_outputs;  // what host steps see
@@ -75,6 +79,8 @@ void PreparedShape::plan_device_steps(int threads) {
   d.outputs.resize(engine_.graph->outputs().size());
   d.input_is_there.resize(d.inputs.size());
   d.output_is_there.resize(d.outputs.size());
+  d.input_is_apart.resize(d.inputs.size());
+  d.output_is_apart.resize(d.outputs.size());
   d.variants.reserve(kMostVariants);
 }
 
@@ -85,16 +91,20 @@ void PreparedShape::choose_addresses(const RunBuffers& buffers) {
   d.key.assign({buffers.arena, buffers.pinned, buffers.mirror});
   for (size_t i = 0; i < d.inputs.size(); ++i) {
     const Datum& given = buffers.inputs[i];
-    d.input_is_there[i] =
+    const bool is_device =
         given.kind == Datum::Kind::kTensor && device_->is_device_memory(given.tensor.data());
+    d.input_is_apart[i] = is_device && !begins_on_16(given.tensor.data());
+    d.input_is_there[i] = is_device && !d.input_is_apart[i];
     d.inputs[i] = d.input_is_there[i] ? static_cast<char*>(const_cast<void*>(given.tensor.data()))
                                       : room + device_plan_.input_offsets[i];
     d.key.push_back(d.inputs[i]);
   }
   for (size_t i = 0; i < d.outputs.size(); ++i) {
     Datum& given = buffers.outputs[i];
-    d.output_is_there[i] =
+    const bool is_device =
         given.kind == Datum::Kind::kTensor && device_->is_device_memory(given.tensor.data());
+    d.output_is_apart[i] = is_device && !begins_on_16(given.tensor.data());
+    d.output_is_there[i] = is_device && !d.output_is_apart[i];
     d.outputs[i] = d.output_is_there[i] ? given.tensor.as<char>() : room + device_plan_.output_offsets[i];
     d.key.push_back(d.outputs[i]);
   }
@@ -127,7 +137,9 @@ void PreparedShape::upload_inputs(const RunBuffers& buffers, DeviceStream& strea
     const Datum& given = buffers.inputs[i];
     if (given.kind != Datum::Kind::kTensor) continue;
     char* pinned = static_cast<char*>(buffers.pinned) + device_plan_.input_offsets[i];
-    if (d.input_is_there[i]) {
+    if (d.input_is_apart[i])
+      device_->copy(d.inputs[i], given.tensor.data(), given.tensor.size_bytes(), stream);
+    if (d.input_is_there[i] || d.input_is_apart[i]) {
       if (device_plan_.input_to_host[i]) stream.download(pinned, d.inputs[i], given.tensor.size_bytes());
       continue;
     }
@@ -287,7 +299,7 @@ void PreparedShape::run_on_device(const RunBuffers& buffers, Stream& any_stream,
   if (d.has_host_steps) {
     d.host_inputs.assign(buffers.inputs.begin(), buffers.inputs.end());
     for (size_t i = 0; i < d.host_inputs.size(); ++i)
-      if (d.input_is_there[i])
+      if (d.input_is_there[i] || d.input_is_apart[i])
         d.host_inputs[i] =
             Tensor::view(buffers.inputs[i].tensor.dtype(), buffers.inputs[i].tensor.dims(),
                          static_cast<char*>(buffers.pinned) + device_plan_.input_offsets[i], nullptr);
@@ -330,7 +342,9 @@ void PreparedShape::finish_on_device(const RunBuffers& host, const RunBuffers& b
     if (device_plan_.output_from_host[i])
       copy_strided(p.desc.dtype, p.desc.dims, address_of(v, host), p.desc.strides, staged.data(),
                    contiguous_strides(p.desc.dims));
-    if (!d.output_is_there[i])
+    if (d.output_is_apart[i])
+      stream.upload(out.tensor.data(), staged.data(), staged.size_bytes()), stream.synchronize();
+    else if (!d.output_is_there[i])
       copy_bytes(*d.pool, out.tensor.as<char>(), staged.as<char>(), staged.size_bytes());
     else if (device_plan_.output_from_host[i])
       stream.upload(d.outputs[i], staged.data(), staged.size_bytes()), stream.synchronize();

@@ -58,6 +58,7 @@ TEST(CudaAttention, MasksAndDiagonals) {
 }
 
 TEST(CudaAttention, OtherTypesAndStrides) {
+  expect({.q = {2, 4, 100, 64}, .k = {2, 2, 100, 64}});  // heads that share keys
   expect({.q = {2, 2, 100, 64}, .k = {2, 2, 100, 64}, .dtype = DType::kBFloat16});
   expect({.q = {1, 2, 33, 80}, .k = {1, 2, 65, 80}, .value_size = 24, .storage = Storage::kPadded});
 }

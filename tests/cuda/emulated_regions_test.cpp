@@ -177,7 +177,8 @@ TEST(PlannedCuda, Attention) {
                                    {{1, 1, 70, 80}, {1, 1, 70, 80}, 80, {}, true},
                                    {{1, 2, 5, 20}, {1, 2, 66, 20}, 13, {1, 2, 5, 66}, false},
                                    {{1, 1, 33, 128}, {1, 1, 65, 128}, 128, {}, false},
-                                   {{4, 2, 17, 32}, {4, 2, 17, 32}, 32, {2, 2, 17, 17}, false}};
+                                   {{4, 2, 17, 32}, {4, 2, 17, 32}, 32, {2, 2, 17, 17}, false},
+                                   {{2, 4, 20, 32}, {2, 2, 20, 32}, 32, {}, false}};
   for (const AttentionShape& shape : shapes)
     for (DType dtype : kFloats)
       for (int s = 0; s < (shape.q[2] < 35 ? 2 : 1); ++s) {

@@ -144,6 +144,24 @@ TEST(RecogniseAttention, WindowsWithMasks) {
                     "%y = wootz::Attention(%q, %k, %v, %m4) {is_causal=0, scale=1.0}")});
 }
 
+TEST(RecogniseAttention, KeysSharedByGroupsOfHeads) {
+  const auto graph = [](const std::string& body) {
+    return "graph(%q: float32[b,6,s,4], %k: float32[b,2,t,4], %v: float32[b,2,t,4]) -> (%y) {\n"
+           "%axis: int64[1] = constant [2]\n%five: int64[5] = symbolic [b, 2, 3, t, 4]\n"
+           "%four: int64[4] = symbolic [b, 6, t, 4]\n" +
+           body + "\n}";
+  };
+  const std::string keys =
+      "%k1 = Unsqueeze(%k, %axis)\n%k5 = Expand(%k1, %five)\n%k6 = Reshape(%k5, %four) {allowzero=1}\n"
+      "%kt = Transpose(%k6) {perm=[0,1,3,2]}\n%s1 = MatMul(%q, %kt)\n%p = Softmax(%s1) {axis=-1}\n";
+  const std::string values =
+      "%v1 = Unsqueeze(%v, %axis)\n%v5 = Expand(%v1, %five)\n%v6 = Reshape(%v5, %four) {allowzero=1}\n";
+  check_case(recognise_attention(),
+             {"transformers: repeat_kv", graph(keys + values + "%y = MatMul(%p, %v6)"),
+              "graph(%q: float32[b,6,s,4], %k: float32[b,2,t,4], %v: float32[b,2,t,4]) -> (%y) {\n"
+              "%y = wootz::Attention(%q, %k, %v) {is_causal=0, scale=1.0}\n}"});
+}
+
 TEST(RecogniseAttention, HeadsInTheBatch) {
   const std::string inputs =
       "graph(%q: float32[h,s,4], %k: float32[h,t,4], %v: float32[h,t,4]) -> (%y) {\n%axis: int64[1] = "

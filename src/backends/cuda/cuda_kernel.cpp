@@ -63,8 +63,14 @@ CudaLaunch& CudaLaunch::map(CudaOperand operand, TensorMapSpec spec) {
   const cuda::TensorMap none{};
   bytes(&none, sizeof none, alignof(uint64_t));
   parameters_.back().is_map = true;
+  parameters_.back().begins_on = 16;
   parameters_.back().operand = operand;
   parameters_.back().spec = std::move(spec);
+  return *this;
+}
+
+CudaLaunch& CudaLaunch::begins_on(size_t bytes) {
+  parameters_.back().begins_on = bytes;
   return *this;
 }
 
@@ -143,6 +149,15 @@ void CudaKernel::add_clear(size_t workspace_offset, size_t bytes) {
 size_t CudaKernel::keep(const Tensor& tensor) {
   constants_.push_back(target_.device ? target_.device->upload(tensor) : nullptr);
   return constants_.size() - 1;
+}
+
+bool CudaKernel::takes(CudaOperand::Kind kind, size_t index, size_t skew) const {
+  for (const auto& launch : launches_)
+    for (const CudaLaunch::Parameter& p : launch->parameters_)
+      if ((p.is_map || p.is_address) && p.operand.kind == kind && p.operand.index == index &&
+          (skew + p.operand.offset_bytes) % p.begins_on != 0)
+        return false;
+  return true;
 }
 
 cuda::DevicePtr CudaKernel::resolve(const CudaOperand& operand, const LaunchArgs& args) const {

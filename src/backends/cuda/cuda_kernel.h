@@ -58,6 +58,8 @@ class CudaLaunch {
   /// A packed or computed tensor: uploaded once for all kernels that use the same tensor.
   CudaLaunch& constant(const Tensor& tensor, size_t offset_bytes = 0);
   CudaLaunch& null();  // a pointer that the function does not use
+  /// The operand that was added last must begin on a multiple of so many bytes (maps: 16).
+  CudaLaunch& begins_on(size_t bytes);
   /// Any trivially copyable value or struct, by its bytes.
   template <class T>
   CudaLaunch& value(const T& v) {
@@ -73,6 +75,7 @@ class CudaLaunch {
   friend class CudaKernel;
   struct Parameter {
     bool is_address = false, is_map = false;
+    size_t begins_on = 1;  // bytes
     CudaOperand operand;
     TensorMapSpec spec;
     cuda::DevicePtr mapped = 0;  // the address that the map was made for
@@ -111,11 +114,18 @@ class CudaKernel final : public DeviceKernel {
   void set_workspace(size_t bytes) { workspace_bytes_ = bytes; }
 
   size_t workspace_bytes() const override { return workspace_bytes_; }
+  bool takes_input_at(size_t input, size_t skew) const override {
+    return takes(CudaOperand::Kind::kInput, input, skew);
+  }
+  bool takes_output_at(size_t output, size_t skew) const override {
+    return takes(CudaOperand::Kind::kOutput, output, skew);
+  }
   void launch(const LaunchArgs& args) noexcept override;
 
  private:
   friend class CudaLaunch;
   size_t keep(const Tensor& tensor);
+  bool takes(CudaOperand::Kind kind, size_t index, size_t skew) const;
   cuda::DevicePtr resolve(const CudaOperand& operand, const LaunchArgs& args) const;
   void start(CudaLaunch& launch, const LaunchArgs& args);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// y[b,h,i,:] = sum_j softmax_j(scale * q[b,h,i,:] . k[b,h,j,:] + mask[b,h,i,j]) * v[b,h,j,:]. Inputs q
-// [B,H,Sq,D], k [B,H,Sk,D], v [B,H,Sk,Dv] and optionally an additive mask that broadcasts to [B,H,Sq,Sk]
-// or has W of B = n W batches and repeats (attention in windows: each of an image's W windows has its own
-// mask); with is_causal, key j counts for query i only where j <= i. A row whose scores are all -inf gives
-// zeros. `recognise_attention` makes it; no file has it.
+// y[b,h,i,:] = sum_j softmax_j(scale * q[b,h,i,:] . k[b,g,j,:] + mask[b,h,i,j]) * v[b,g,j,:], g = h Hk / H.
+// Inputs q [B,H,Sq,D], k [B,Hk,Sk,D], v [B,Hk,Sk,Dv] (H a multiple of Hk: neighbouring heads of q share keys
+// and values) and optionally an additive mask that broadcasts to [B,H,Sq,Sk] or has W of B = n W batches and
+// repeats (attention in windows: each of an image's W windows has its own mask); with is_causal, key j counts
+// for query i only where j <= i. A row whose scores are all -inf gives zeros. `recognise_attention` makes it;
+// no file has it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,10 +34,15 @@ void infer(InferContext& c) {
   }
   if (!c.has_rank(0) || !c.has_rank(1) || !c.has_rank(2)) return c.set_output(0, c.dtype(0));
   const Shape &q = c.shape(0), &k = c.shape(1), &v = c.shape(2);
-  for (size_t i : {size_t(0), size_t(1)}) {
-    c.equate(q[i], k[i], "batch and heads of q and k");
-    c.equate(q[i], v[i], "batch and heads of q and v");
-  }
+  c.equate(q[0], k[0], "batch of q and k");
+  c.equate(q[0], v[0], "batch of q and v");
+  c.equate(k[1], v[1], "heads of k and v");
+  if (q[1].is_constant() && k[1].is_constant())
+    c.check(k[1].value() > 0 ? q[1].value() % k[1].value() == 0 : q[1].value() == 0,
+            "expected heads of q that those of k divide, found " + std::to_string(q[1].value()) + " and " +
+                std::to_string(k[1].value()));
+  else
+    c.equate(q[1], k[1], "heads of q and k");
   c.equate(q[3], k[3], "head size of q and k");
   c.equate(k[2], v[2], "keys and values");
   if (c.has_input(3) && c.has_rank(3)) c.check(c.rank(3) <= 4, "expected a mask of rank 4 at most");
@@ -57,6 +63,7 @@ class Reference {
   explicit Reference(EvalContext& c)
       : attributes_(c.attributes_as<AttentionAttributes>()),
         dims_(c.input(0).dims()),
+        key_heads_(std::max<int64_t>(c.input(1).dims()[1], 1)),
         keys_(c.input(1).dims()[2]),
         value_size_(c.input(2).dims()[3]),
         q_(c.input(0).to_doubles()),
@@ -78,7 +85,7 @@ class Reference {
     for (double s : scores_) top = std::isnan(s) ? s : std::max(top, s);
     if (top == -std::numeric_limits<double>::infinity()) return;
     double sum = 0;
-    const double* v = v_.data() + (b * dims_[1] + h) * keys_ * value_size_;
+    const double* v = v_.data() + (b * key_heads_ + key_head(h)) * keys_ * value_size_;
     for (int64_t j = 0; j < keys_; ++j) {
       const double p = std::exp(scores_[size_t(j)] - top);
       sum += p;
@@ -88,10 +95,12 @@ class Reference {
   }
 
  private:
+  int64_t key_head(int64_t h) const { return h * key_heads_ / dims_[1]; }
+
   void scores(int64_t b, int64_t h, int64_t i) {
     const int64_t size = dims_[3];
     const double* q = q_.data() + ((b * dims_[1] + h) * dims_[2] + i) * size;
-    const double* k = k_.data() + (b * dims_[1] + h) * keys_ * size;
+    const double* k = k_.data() + (b * key_heads_ + key_head(h)) * keys_ * size;
     scores_.assign(size_t(keys_), 0.0);
     for (int64_t j = 0; j < keys_; ++j) {
       double s = 0;
@@ -107,7 +116,7 @@ class Reference {
 
   AttentionAttributes attributes_;
   Dims dims_;
-  int64_t keys_, value_size_, mask_batch_ = 1;
+  int64_t key_heads_, keys_, value_size_, mask_batch_ = 1;
   std::vector<double> q_, k_, v_, mask_, scores_;
   std::vector<int64_t> mask_strides_;
 };
@@ -177,6 +186,10 @@ std::vector<Sample> samples() {
               Datum(ramp({4, 1, 5, 6}, 0.7f)), Datum(ramp({2, 1, 3, 5}, 1.0f))},
              0.5f, 0),
       sample("causal", {q, k, v}, 0.5f, 1),
+      sample(
+          "two heads that share their keys",
+          {Datum(ramp({2, 4, 3, 4}, 0.3f)), Datum(ramp({2, 2, 5, 4}, 0.2f)), Datum(ramp({2, 2, 5, 6}, 0.7f))},
+          0.5f, 0),
       sample("no batch",
              {Datum(ramp({0, 2, 3, 4}, 1)), Datum(ramp({0, 2, 5, 4}, 1)), Datum(ramp({0, 2, 5, 6}, 1))}, 1.0f,
              0),

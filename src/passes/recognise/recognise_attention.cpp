@@ -50,6 +50,10 @@ class Attention {
     Value* v = root_.input(1);
     if (!k || !has_rank(v, rank)) return no("keys or values have another rank than the queries");
     if (!leading_dims_agree(q, v, rank)) return no("batch or heads of queries and values differ");
+    Value *shared_keys = k->existing ? before_repeating(k->existing) : nullptr, *shared = before_repeating(v);
+    if (shared_keys && shared &&
+        graph_.symbols().equal((*shared_keys->type.shape)[1], (*shared->type.shape)[1]))
+      return build(q, shared_keys, shared, rank);
     return build(q, *k, v, rank);
   }
   const std::string& reason() const { return reason_; }
@@ -225,6 +229,33 @@ class Attention {
     if (from != kt && is_read_once(kt)) from = strip_scale(from);
     if (std::is_sorted(perm.begin(), perm.end())) return from;
     return transpose(patch_, from, perm);
+  }
+
+  /// [b, g, s, d] of which [b, g n, s, d] repeats every head n times: a Reshape of an Expand. Null for
+  /// others.
+  Value* before_repeating(Value* v) const {
+    const Node* merge = produced_by(v, "Reshape");
+    const Node* expand = merge ? produced_by(merge->input(0), "Expand") : nullptr;
+    Node* split = expand && expand->input(0)->producer() ? expand->input(0)->producer() : nullptr;
+    if (!split || !(split->is("Unsqueeze") || split->is("Reshape"))) return nullptr;
+    Value *from = split->input(0), *five = expand->output(0);
+    if (!has_rank(v, 4) || !has_rank(from, 4) || !has_rank(five, 5) || !has_rank(split->output(0), 5))
+      return nullptr;
+    const SymbolTable& symbols = graph_.symbols();
+    const Shape &a = *from->type.shape, &one = *split->output(0)->type.shape, &e = *five->type.shape,
+                &y = *v->type.shape;
+    const Dim heads = symbols.resolve(y[1]), groups = symbols.resolve(a[1]);
+    if (!heads.is_constant() || !groups.is_constant() || groups.value() <= 0) return nullptr;
+    const auto same = [&](const Shape& five_dims, const Dim& repeats) {
+      return symbols.equal(five_dims[0], a[0]) && symbols.equal(five_dims[1], a[1]) &&
+             symbols.equal(five_dims[2], repeats) && symbols.equal(five_dims[3], a[2]) &&
+             symbols.equal(five_dims[4], a[3]);
+    };
+    if (heads.value() % groups.value() != 0 || !same(one, Dim(1)) ||
+        !same(e, Dim(heads.value() / groups.value())))
+      return nullptr;
+    return symbols.equal(y[0], a[0]) && symbols.equal(y[2], a[2]) && symbols.equal(y[3], a[3]) ? from
+                                                                                               : nullptr;
   }
 
   bool leading_dims_agree(const Value* q, const Value* v, int64_t rank) const {

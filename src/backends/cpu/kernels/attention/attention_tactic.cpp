@@ -42,6 +42,7 @@ struct Heads {
   DType dtype = DType::kFloat32;
   Dims strides;
   int64_t bytes = 4;
+  int64_t shared_by = 1;  // heads of queries
 
   Heads() = default;
   Heads(const NodeView& view, size_t i)
@@ -49,7 +50,7 @@ struct Heads {
     bytes = static_cast<int64_t>(dtype_size(dtype));
   }
   const char* head(const LaunchArgs& args, int64_t b, int64_t h) const {
-    return source.as<char>(args) + (b * strides[0] + h * strides[1]) * bytes;
+    return source.as<char>(args) + (b * strides[0] + h / shared_by * strides[1]) * bytes;
   }
   void load_row(const char* head, int64_t row, int64_t count, float* to) const {
     load_lanes(dtype, head + row * strides[2] * bytes, strides[3], count, to);
@@ -67,6 +68,7 @@ class AttentionKernel final : public Kernel {
     const Dims& q = view.input(0).dims;
     batch_ = q[0], heads_ = q[1], queries_ = q[2], size_ = q[3];
     keys_ = view.input(1).dims[2], value_size_ = view.input(2).dims[3];
+    k_.shared_by = v_.shared_by = heads_ / std::max<int64_t>(view.input(1).dims[1], 1);
     if (view.has_input(3)) {
       mask_ = view.source(3);
       has_mask_ = true;

@@ -162,7 +162,7 @@ class GemmSm90 final : public Tactic {
     if (o.gate < 0)
       launch.null();
     else
-      launch.input(static_cast<size_t>(o.gate));
+      launch.input(static_cast<size_t>(o.gate)).begins_on(4);
     tail.add_parameters(launch);
     return kernel;
   }
