@@ -18,6 +18,7 @@ struct AttentionCase {
   DType dtype = DType::kFloat16;
   Storage storage = Storage::kRowMajor;
   float scale = 0.125f;
+  bool constant_mask = false;
 };
 
 CudaCase& describe(CudaCase& test, const AttentionCase& c) {
@@ -26,7 +27,11 @@ CudaCase& describe(CudaCase& test, const AttentionCase& c) {
   test.input(random_tensor(c.dtype, c.q, 1), c.storage)
       .input(random_tensor(c.dtype, c.k, 2), c.storage)
       .input(random_tensor(c.dtype, values, 3), c.storage);
-  if (!c.mask.empty()) test.input(random_tensor(c.dtype, c.mask, 4, 3)), in.push_back("3");
+  if (!c.mask.empty()) {
+    test.input(random_tensor(c.constant_mask ? DType::kFloat32 : c.dtype, c.mask, 4, 3), Storage::kRowMajor,
+               c.constant_mask);
+    in.push_back("3");
+  }
   Attributes attributes;
   attributes.set("scale", c.scale);
   attributes.set("is_causal", int64_t{c.causal});
@@ -57,10 +62,17 @@ TEST(CudaAttention, MasksAndDiagonals) {
   expect({.q = {1, 1, 70, 64}, .k = {1, 1, 300, 64}, .mask = {70, 300}, .scale = -0.3f});
 }
 
+TEST(CudaAttention, ConstantMasks) {
+  const Dims windows = {4, 2, 49, 32};
+  expect({.q = windows, .k = windows, .value_size = 32, .mask = {2, 2, 49, 49}, .constant_mask = true});
+  expect({.q = {2, 2, 70, 64}, .k = {2, 2, 100, 64}, .mask = {2, 70, 100}, .constant_mask = true});
+  expect({.q = {1, 2, 70, 64}, .k = {1, 2, 300, 64}, .mask = {300}, .causal = true, .constant_mask = true});
+}
+
 TEST(CudaAttention, OtherTypesAndStrides) {
   expect({.q = {2, 4, 100, 64}, .k = {2, 2, 100, 64}});  // heads that share keys
   expect({.q = {2, 2, 100, 64}, .k = {2, 2, 100, 64}, .dtype = DType::kBFloat16});
-  expect({.q = {1, 2, 33, 80}, .k = {1, 2, 65, 80}, .value_size = 24, .storage = Storage::kPadded});
+  expect({.q = {1, 2, 33, 80}, .k = {1, 2, 65, 80}, .value_size = 24});
 }
 
 TEST(CudaAttention, RefusesWhatTheCopyEngineCannotRead) {

@@ -54,7 +54,7 @@ TEST(LowerAttention, WhatKernelsDoNotServeStays) {
           {"a cache",
            kHeads +
                ", %pk: float32[b,2,u,16], %pv: float32[b,2,u,8]) -> (%y) {\n"
-               "%y = Attention(%q, %k, %v, %, %pk, %pv)" +
+               "%y = Attention(%q, %k, %v, _, %pk, %pv)" +
                end,
            ""},
           {"keys wanted", kHeads + ") -> (%y, %z) {\n%y, %z = Attention(%q, %k, %v)" + end, ""},

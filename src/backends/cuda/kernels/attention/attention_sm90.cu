@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax(scale q k' + mask) v on Hopper's matrix unit: queries, keys and values come through the copy engine, tiles of 64
-// queries are dealt out to warpgroups, and the next job's operands are on their way while a tile is computed. Up to 256
+// queries are dealt out to warpgroups, and the next jobs' operands are on their way while a tile is computed. Up to 256
 // keys are one tile, whose scores lie in registers as a whole; more are walked with running maxima and sums (Dao et al.,
-// arXiv:2205.14135). P, wgmma_scores(), wgmma_values() and the constants in CAPITALS come from the host.
+// arXiv:2205.14135). Results leave through the place of their queries. P, wgmma_scores(), wgmma_values() and the constants
+// in CAPITALS come from the host.
 
 constexpr int kPanelRows = 64, kRowBytes = 128, kQueryTileBytes = kPanelRows * kRowBytes;
 constexpr int kPanels = (P::kSize + 63) / 64, kValuePanels = (P::kValueSize + 63) / 64;  // of 64 elements
@@ -13,12 +14,12 @@ constexpr int kTiles = (P::kKeys + TILE - 1) / TILE;
 constexpr int kQueryTiles = (P::kQueries + 63) / 64;
 constexpr int kJobsPerHead = (kQueryTiles + QUERY_TILES - 1) / QUERY_TILES;
 constexpr int kJobs = P::kBatch * P::kHeads * kJobsPerHead;
-constexpr int kQuerySlotBytes = QUERY_TILES * kPanels * kQueryTileBytes;
+constexpr int kSlotBytes = (kPanels > kValuePanels ? kPanels : kValuePanels) * kQueryTileBytes;  // queries, then results
 constexpr bool kBFloat = P::kIsBFloat;
 static_assert(kTiles == 1 || QUERY_TILES <= CONSUMERS);
 
 struct Shared {
-  u32 queries, keys, values, results, query_full, query_empty, key_full, value_full, empty;
+  u32 queries, keys, values, query_full, query_empty, key_full, value_full, empty;
 };
 
 struct Cursor {  // position in a ring
@@ -46,19 +47,24 @@ WZ_FN Place place_of(int job) {
   return p;
 }
 
+// Into slots that consumers give back tile by tile; values come before, so that no tile waits for what comes after it.
+WZ_FN void load_queries(const Shared& shared, const TensorMap& map, const Place& p, Cursor& at) {
+  for (int t = 0; t < p.tiles; ++t) {
+    const u32 bar = shared.query_full + 8 * at.slot;
+    barrier_wait(shared.query_empty + 8 * at.slot, at.parity ^ 1);
+    barrier_expect(bar, kPanels * kQueryTileBytes);
+    for (int panel = 0; panel < kPanels; ++panel)
+      load_4d(shared.queries + at.slot * kSlotBytes + panel * kQueryTileBytes, map, bar, panel * 64, (p.first_tile + t) * 64,
+              p.head, p.batch);
+    at.next<QUERY_SLOTS>();
+  }
+}
+
 WZ_FN void produce(const Shared& shared, const TensorMap& map_q, const TensorMap& map_k, const TensorMap& map_v) {
   Cursor q, kv;
   for (int job = blockIdx.x; job < kJobs; job += gridDim.x) {
     const Place p = place_of(job);
     const int key_head = p.head / P::kGroup;
-    barrier_wait(shared.query_empty + 8 * q.slot, q.parity ^ 1);
-    const u32 query_bar = shared.query_full + 8 * q.slot;
-    barrier_expect(query_bar, p.tiles * kPanels * kQueryTileBytes);
-    for (int t = 0; t < p.tiles; ++t)
-      for (int panel = 0; panel < kPanels; ++panel)
-        load_4d(shared.queries + q.slot * kQuerySlotBytes + (t * kPanels + panel) * kQueryTileBytes, map_q, query_bar,
-                panel * 64, (p.first_tile + t) * 64, p.head, p.batch);
-    q.next<QUERY_SLOTS>();
     for (int tile = 0; tile < p.key_tiles; ++tile) {
       barrier_wait(shared.empty + 8 * kv.slot, kv.parity ^ 1);
       const u32 key_bar = shared.key_full + 8 * kv.slot, value_bar = shared.value_full + 8 * kv.slot;
@@ -71,6 +77,7 @@ WZ_FN void produce(const Shared& shared, const TensorMap& map_q, const TensorMap
         load_4d(shared.values + (kv.slot * kValuePanels + panel) * kValueBytes, map_v, value_bar, panel * 64, tile * TILE,
                 key_head, p.batch);
       kv.next<STAGES>();
+      if (tile == 0) load_queries(shared, map_q, p, q);
     }
   }
 }
@@ -85,8 +92,32 @@ WZ_FN float infinity() { return wz::float_of_bits(0x7f800000u); }
 constexpr bool kPlain = !P::kHasMask && P::kPositiveScale;
 WZ_FN float unit() { return kPlain ? P::scale() : 1.0f; }
 
+// A thread's terms of a mask that is constant, times log2(e), as the host has sorted them: [mask][tile of queries][tile of
+// keys][warp][8 keys][lane][4]. Keys beyond the last have -infinity.
+#if MASK_PACKED
+using MaskElement = wz::Bytes16;
+#else
+using MaskElement = P::Mask;
+#endif
+constexpr int kParts = TILE / 8;
+constexpr bool kReadsAhead = TILE <= 64;  // few terms are read while the matrix unit works
+
+#if MASK_PACKED
+WZ_FN const wz::Bytes16* terms_of(const wz::Bytes16* mask, const Place& p, int query_tile, int key_tile, int warp, int lane) {
+  const int at = p.batch % P::kMaskBatch * MASK_HEADS + (MASK_HEADS > 1 ? p.head : 0);
+  const i64 tile = (static_cast<i64>(at) * kQueryTiles + p.first_tile + query_tile) * kTiles + key_tile;
+  return mask + (tile * 4 + warp) * kParts * 32 + lane;
+}
+
+WZ_FN void add_terms(float (&score)[TILE / 2], int part, const wz::Bytes16& terms) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    score[4 * part + i] = score[4 * part + i] * P::scale() + wz::float_of_bits(terms.word[i]);
+}
+#endif
+
 WZ_FN void finish_scores(float (&score)[TILE / 2], const P::Mask* mask, int first_key, int row, int quad) {
-  if constexpr (!kPlain) {
+  if constexpr (!kPlain && !MASK_PACKED) {
 #pragma unroll
     for (int i = 0; i < TILE / 2; ++i) {
       const int key = first_key + i / 4 * 8 + quad * 2 + i % 2;
@@ -99,7 +130,7 @@ WZ_FN void finish_scores(float (&score)[TILE / 2], const P::Mask* mask, int firs
       score[i] = s;
     }
   }
-  if (P::kCausal || P::kKeys % TILE != 0) {
+  if (P::kCausal || (P::kKeys % TILE != 0 && !MASK_PACKED)) {
     const bool has_end = first_key + TILE > P::kKeys, has_diagonal = P::kCausal && first_key + TILE > row;
     if (kTiles == 1 || has_end || has_diagonal) {
 #pragma unroll
@@ -141,12 +172,10 @@ WZ_FN void weights_of(u32 (&to)[4], const float (&score)[TILE / 2], int step, Ro
   for (int i = 0; i < 4; ++i) to[i] = wz::pack_16<kBFloat>(weight[2 * i], weight[2 * i + 1]);
 }
 
-// Results of a warp's 16 rows leave through its own part of a panel.
-WZ_FN void store_rows(const float (&out)[kValueColumns / 2], const float (&inverse)[2], u32 panel, const TensorMap& map_y,
+// Results of a warp's 16 rows leave through its own part of a slot.
+WZ_FN void store_rows(const float (&out)[kValueColumns / 2], const float (&inverse)[2], u32 slot, const TensorMap& map_y,
                       const Place& p, int first_row, int warp, int lane) {
-  const u32 rows = panel + warp * 16 * kRowBytes;
-  if (lane == 0) stores_read<0>();
-  __syncwarp();
+  const u32 rows = slot + warp * 16 * kRowBytes;
 #pragma unroll
   for (int n = 0; n < kValueColumns / 8; n += 2) {
     const u32 to = rows + n / 8 * kQueryTileBytes + lane % 16 * kRowBytes + (((n % 8 + lane / 16) ^ (lane & 7)) << 4);
@@ -166,20 +195,24 @@ WZ_FN void store_rows(const float (&out)[kValueColumns / 2], const float (&inver
       store_4d(map_y, rows + i * kQueryTileBytes, i * 64, first_row, p.head, p.batch);
 }
 
-WZ_FN void consume(const Shared& shared, const TensorMap& map_y, const P::Mask* mask, int consumer) {
+WZ_FN void consume(const Shared& shared, const TensorMap& map_y, const MaskElement* mask, int consumer) {
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32, quad = lane % 4;
-  const u32 panel = shared.results + consumer * kValuePanels * kQueryTileBytes;
-  Cursor q, kv;
-  int next = consumer;  // tile of queries, counted from the job's first
+  Cursor kv;
+  int next = consumer;    // tile of queries, counted from the job's first
+  int tiles_before = 0;   // of the jobs before
+  int stored_slot = -1;  // that the copy engine may still read
   for (int job = blockIdx.x; job < kJobs; job += gridDim.x) {
     const Place p = place_of(job);
-    const P::Mask* job_mask =
-        P::kHasMask ? mask + p.batch % P::kMaskBatch * P::kM0 + p.head * P::kM1 : nullptr;
-    barrier_wait(shared.query_full + 8 * q.slot, q.parity);
+    const P::Mask* job_mask = nullptr;
+#if !MASK_PACKED
+    if (P::kHasMask) job_mask = mask + p.batch % P::kMaskBatch * P::kM0 + p.head * P::kM1;
+#endif
     for (int tile = next; tile < p.tiles || (kTiles > 1 && tile == next); tile += CONSUMERS) {
       const bool is_live = tile < p.tiles;  // others only walk past the keys
       const int first_row = (p.first_tile + tile) * 64 + warp * 16, row = first_row + lane / 4;
-      const u32 query = shared.queries + q.slot * kQuerySlotBytes + (is_live ? tile : 0) * kPanels * kQueryTileBytes;
+      const int slot = (tiles_before + (is_live ? tile : 0)) % QUERY_SLOTS;
+      const u32 query = shared.queries + slot * kSlotBytes;
+      if (is_live) barrier_wait(shared.query_full + 8 * slot, (tiles_before + tile) / QUERY_SLOTS & 1);
       Rows rows = {{-infinity(), -infinity()}, {0, 0}};
       float out[kValueColumns / 2];
       for (int t = 0; t < p.key_tiles; ++t) {
@@ -193,7 +226,26 @@ WZ_FN void consume(const Shared& shared, const TensorMap& map_y, const P::Mask* 
           wgmma_scores(score, operand(query + s / 4 * kQueryTileBytes) + 2 * (s % 4),
                        operand(keys + s / 4 * kKeyBytes) + 2 * (s % 4), s != 0);
         mma_commit();
+        if (stored_slot >= 0 && lane == 0) {
+          stores_read<0>();
+          barrier_arrive_local(shared.query_empty + 8 * stored_slot);
+        }
+        stored_slot = -1;
+#if MASK_PACKED
+        const wz::Bytes16* from = terms_of(mask, p, is_live ? tile : 0, t, warp, lane);
+        wz::Bytes16 terms[kParts];
+#pragma unroll
+        for (int n = 0; n < kParts; ++n)
+          if (kReadsAhead) terms[n] = from[n * 32];
         mma_wait<0>();
+#pragma unroll
+        for (int n = 0; n < kParts; ++n) {
+          if (!kReadsAhead) terms[n] = from[n * 32];
+          add_terms(score, n, terms[n]);
+        }
+#else
+        mma_wait<0>();
+#endif
         finish_scores(score, job_mask, t * TILE, row, quad);
         float scale[2], shift[2];
         raise_tops(score, rows, scale, shift);
@@ -227,7 +279,9 @@ WZ_FN void consume(const Shared& shared, const TensorMap& map_y, const P::Mask* 
         sum += wz::shuffle_xor(sum, 1), sum += wz::shuffle_xor(sum, 2);
         inverse[r] = sum == 0 ? 0.0f : 1.0f / sum;
       }
-      store_rows(out, inverse, panel, map_y, p, first_row, warp, lane);
+      named_sync(1 + consumer, 128);  // all four warps have read the queries
+      store_rows(out, inverse, query, map_y, p, first_row, warp, lane);
+      stored_slot = slot;
     }
     if constexpr (kTiles == 1) {
       // Of a job without a tile for this warpgroup, too, only stages that have been filled are given back.
@@ -235,11 +289,10 @@ WZ_FN void consume(const Shared& shared, const TensorMap& map_y, const P::Mask* 
       barrier_wait(shared.value_full + 8 * kv.slot, kv.parity);
       if (lane == 0) barrier_arrive_local(shared.empty + 8 * kv.slot);
       kv.next<STAGES>();
-      while (next < p.tiles) next += CONSUMERS;
-      next -= p.tiles;
     }
-    if (lane == 0) barrier_arrive_local(shared.query_empty + 8 * q.slot);
-    q.next<QUERY_SLOTS>();
+    while (next < p.tiles) next += CONSUMERS;
+    next -= p.tiles;
+    tiles_before += p.tiles;
   }
   if (lane == 0) stores_done();
 }
@@ -249,14 +302,13 @@ constexpr int kThreads = 128 * (CONSUMERS + 1);
 extern "C" __global__ void __launch_bounds__(kThreads, 1)
     attention(const __grid_constant__ TensorMap map_q, const __grid_constant__ TensorMap map_k,
               const __grid_constant__ TensorMap map_v, const __grid_constant__ TensorMap map_y,
-              const P::Mask* __restrict__ mask) {
+              const MaskElement* __restrict__ mask) {
   extern __shared__ __align__(1024) unsigned char memory[];
   Shared shared;
   shared.queries = shared_address(memory);
-  shared.keys = shared.queries + QUERY_SLOTS * kQuerySlotBytes;
+  shared.keys = shared.queries + QUERY_SLOTS * kSlotBytes;
   shared.values = shared.keys + STAGES * kPanels * kKeyBytes;
-  shared.results = shared.values + STAGES * kValuePanels * kValueBytes;
-  shared.query_full = shared.results + CONSUMERS * kValuePanels * kQueryTileBytes;
+  shared.query_full = shared.values + STAGES * kValuePanels * kValueBytes;
   shared.query_empty = shared.query_full + 8 * QUERY_SLOTS;
   shared.key_full = shared.query_empty + 8 * QUERY_SLOTS;
   shared.value_full = shared.key_full + 8 * STAGES;
@@ -264,7 +316,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   if (threadIdx.x == 0) {
     for (int i = 0; i < QUERY_SLOTS; ++i) {
       barrier_init(shared.query_full + 8 * i, 1);
-      barrier_init(shared.query_empty + 8 * i, 4 * CONSUMERS);  // one arrival a warp
+      barrier_init(shared.query_empty + 8 * i, 4);  // one arrival a warp of the tile's
     }
     for (int i = 0; i < STAGES; ++i) {
       barrier_init(shared.key_full + 8 * i, 1);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // wootz.Attention of 16-bit floats on Hopper's matrix unit: attention_sm90.cu.
 #include <algorithm>
+#include <limits>
+#include <numbers>
 
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/attention/attention_problem.h"
@@ -10,14 +12,18 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kRowBytes = 128, kQueryTileBytes = 64 * kRowBytes, kMostStages = 3;
+constexpr int64_t kRowBytes = 128, kQueryTileBytes = 64 * kRowBytes, kMostStages = 8;
+constexpr int64_t kMostPackedFloats = int64_t{8} << 20;  // of a constant mask
+constexpr int64_t kWholeTile = 16;                       // chunk: more steps than a tile has
 
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 int64_t round_up(int64_t x, int64_t to) { return ceil_div(x, to) * to; }
 
 /// How queries and keys are cut, and how many stages of them shared memory holds.
 struct Cut {
-  int64_t consumers, query_tiles, tile, stages = 0, query_slots = 0, bytes = 0;
+  int64_t consumers, query_tiles, tile;
+  int64_t chunk;  // steps of 16 keys whose weights are computed while the matrix unit has those before
+  int64_t stages = 0, query_slots = 0, bytes = 0;
 };
 
 struct Sizes {
@@ -63,10 +69,12 @@ class AttentionSm90 final : public Tactic {
   std::vector<TacticConfig> configs(const Problem& problem) const override {
     const Sizes s(AttentionProblem::read(problem));
     std::vector<TacticConfig> list;
-    const auto add = [&](int64_t consumers, int64_t query_tiles, int64_t most_keys) {
+    const auto add = [&](int64_t consumers, int64_t query_tiles, int64_t most_keys, int64_t chunk) {
       const int64_t tile = tile_of(s.keys, most_keys);
-      const Cut cut = cut_of({{{"consumers", consumers}, {"tiles", query_tiles}, {"keys", tile}}}, s);
-      const TacticConfig config{{{"consumers", consumers}, {"tiles", cut.query_tiles}, {"keys", tile}}};
+      TacticConfig config{
+          {{"consumers", consumers}, {"tiles", query_tiles}, {"keys", tile}, {"chunk", chunk}}};
+      const Cut cut = cut_of(config, s);
+      config.values[1].second = cut.query_tiles;
       const int64_t registers = tile / 2 + s.value_size / 2;
       const bool fits = cut.stages >= 2 && registers <= (consumers == 3 ? 140 : 192);
       if (fits && std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
@@ -76,16 +84,24 @@ class AttentionSm90 final : public Tactic {
     const int64_t share =
         std::clamp<int64_t>(all * s.jobs / target_.multiprocessors, 1, std::min<int64_t>(all, 4));
     if (s.keys <= 256) {
-      add(2, share, 256), add(3, share, 256);
-      if (share > 2) add(2, 2, 256);
+      add(3, share, 256, kWholeTile), add(2, share, 256, 4), add(3, share, 256, 4);
+      if (share > 2) add(3, 2, 256, kWholeTile);
     }
     if (s.keys > 128)
-      for (int64_t most : {128, 192}) add(2, 2, most), add(3, 3, most);
+      for (int64_t most : {128, 192}) add(2, 2, most, 4), add(3, 3, most, kWholeTile);
     return list;
   }
 
+  Packed pack(const Problem& problem, const TacticConfig& config) const override {
+    const AttentionProblem r = AttentionProblem::read(problem);
+    const Sizes s(r);
+    const Cut cut = cut_of(config, s);
+    if (!packs_mask(r, cut)) return {};
+    return {packed_mask(r, s, cut)};
+  }
+
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
-                                      const Packed&) const override {
+                                      const Packed& packed) const override {
     if (auto why = refusal(problem)) throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const AttentionProblem r = AttentionProblem::read(problem);
     const MainView& view = *r.view;
@@ -105,7 +121,9 @@ class AttentionSm90 final : public Tactic {
     launch.map_input(view.input_index(1), map(k.dtype, k.dims, view.strides(1), cut.tile));
     launch.map_input(view.input_index(2), map(v.dtype, v.dims, view.strides(2), round_up(cut.tile, 16)));
     launch.map_output(view.output_index(0), map(y.dtype, y.dims, y.strides, 16));
-    if (view.has_input(3))
+    if (!packed.empty())
+      launch.constant(packed.at(0));
+    else if (view.has_input(3))
       launch.input(view.input_index(3));
     else
       launch.null();
@@ -133,20 +151,62 @@ class AttentionSm90 final : public Tactic {
   }
 
   Cut cut_of(const TacticConfig& config, const Sizes& s) const {
-    Cut cut{config.get("consumers", 2), config.get("tiles", 2), config.get("keys", tile_of(s.keys, 256))};
+    Cut cut{config.get("consumers", 2), config.get("tiles", 2), config.get("keys", tile_of(s.keys, 256)),
+            config.get("chunk", 4)};
     const bool one_tile = s.keys <= cut.tile;
     if (!one_tile) cut.query_tiles = std::min(cut.query_tiles, cut.consumers);
     const int64_t panels = ceil_div(s.size, 64), value_panels = ceil_div(s.value_size, 64);
-    const int64_t slot = cut.query_tiles * panels * kQueryTileBytes;
+    const int64_t slot = std::max(panels, value_panels) * kQueryTileBytes;
     const int64_t stage = (panels * cut.tile + value_panels * round_up(cut.tile, 16)) * kRowBytes;
-    const int64_t barriers = 1024, results = cut.consumers * value_panels * kQueryTileBytes;
-    const int64_t left = static_cast<int64_t>(target_.shared_bytes_per_block) - barriers - results;
-    // Where a job has one tile of keys, queries come and go with it.
-    cut.stages = std::min(kMostStages, one_tile ? left / (stage + slot) : (left - 2 * slot) / stage);
-    cut.query_slots = one_tile ? cut.stages : 2;
-    cut.bytes =
-        cut.query_slots * slot + cut.stages * stage + results + 8 * (2 * cut.query_slots + 3 * cut.stages);
+    const int64_t left = static_cast<int64_t>(target_.shared_bytes_per_block) - 1024;
+    // A consumer has its tile, the one whose results leave and one that comes.
+    const int64_t fewest = 2 * cut.consumers, wanted = 3 * cut.consumers;
+    cut.stages = std::min(kMostStages, (left - fewest * slot) / stage);
+    cut.query_slots = std::clamp((left - cut.stages * stage) / slot, fewest, wanted);
+    cut.bytes = cut.query_slots * slot + cut.stages * stage + 8 * (2 * cut.query_slots + 3 * cut.stages);
     return cut;
+  }
+
+  /// Batches and heads that have masks of their own, and the floats of the mask as the kernel reads it.
+  static int64_t mask_batches(const AttentionProblem& r) {
+    const Dims& dims = r.view->input(3).dims;
+    return dims.size() == 4 ? std::max<int64_t>(dims[0], 1) : 1;
+  }
+  static int64_t mask_heads(const AttentionProblem& r) {
+    const Dims& dims = r.view->input(3).dims;
+    return dims.size() >= 3 && dims[dims.size() - 3] > 1 ? dims[dims.size() - 3] : 1;
+  }
+  static int64_t packed_floats(const AttentionProblem& r, const Sizes& s, const Cut& cut) {
+    return mask_batches(r) * mask_heads(r) * ceil_div(s.queries, 64) * 64 * ceil_div(s.keys, cut.tile) *
+           cut.tile;
+  }
+  static bool packs_mask(const AttentionProblem& r, const Cut& cut) {
+    return r.view->has_input(3) && r.view->input(3).constant &&
+           packed_floats(r, Sizes(r), cut) <= kMostPackedFloats;
+  }
+
+  /// In the order of attention_sm90.cu's terms_of().
+  static Tensor packed_mask(const AttentionProblem& r, const Sizes& s, const Cut& cut) {
+    const TensorDesc& mask = r.view->input(3);
+    const int64_t batches = mask_batches(r), heads = mask_heads(r);
+    const Dims strides =
+        *broadcast_to(mask.dims, contiguous_strides(mask.dims), {batches, heads, s.queries, s.keys});
+    const std::vector<double> values = mask.constant->to_doubles();
+    Tensor packed = Tensor::zeros(DType::kFloat32, {packed_floats(r, s, cut)});
+    float* to = packed.as<float>();
+    for (int64_t bh = 0; bh < batches * heads; ++bh)
+      for (int64_t tile = 0; tile < ceil_div(s.queries, 64) * ceil_div(s.keys, cut.tile); ++tile)
+        for (int64_t i = 0; i < 64 * cut.tile; ++i) {
+          const int64_t part = i / 128 % (cut.tile / 8), warp = i / 128 / (cut.tile / 8), lane = i / 4 % 32;
+          const int64_t row = tile / ceil_div(s.keys, cut.tile) * 64 + warp * 16 + lane / 4 + i / 2 % 2 * 8;
+          const int64_t key = tile % ceil_div(s.keys, cut.tile) * cut.tile + part * 8 + lane % 4 * 2 + i % 2;
+          double term = key < s.keys ? 0 : -std::numeric_limits<double>::infinity();
+          if (key < s.keys && row < s.queries)
+            term = values[static_cast<size_t>(bh / heads * strides[0] + bh % heads * strides[1] +
+                                              row * strides[2] + key * strides[3])];
+          *to++ = static_cast<float>(term * std::numbers::log2e);
+        }
+    return packed;
   }
 
   static std::string text(const AttentionProblem& r, const Cut& cut) {
@@ -159,8 +219,9 @@ class AttentionSm90 final : public Tactic {
     };
     define("TILE", cut.tile), define("QUERY_TILES", cut.query_tiles), define("CONSUMERS", cut.consumers);
     define("STAGES", cut.stages), define("QUERY_SLOTS", cut.query_slots);
-    define("CHUNK",
-           4);  // steps of 16 keys whose weights are computed while the matrix unit has the last ones
+    define("CHUNK", cut.chunk);
+    const bool packs = packs_mask(r, cut);
+    define("MASK_PACKED", packs), define("MASK_HEADS", packs ? mask_heads(r) : 1);
     const DType dtype = r.view->input(0).dtype;
     return text + wgmma_source(cut.tile, dtype, OperandA::kShared, OperandB::kAlongK, "wgmma_scores") +
            wgmma_source(round_up(r.view->input(2).dims[3], 8), dtype, OperandA::kRegisters, OperandB::kAlongN,
