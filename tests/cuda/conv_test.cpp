@@ -88,6 +88,21 @@ TEST(CudaConv, ResultsThatNoBulkCopyWrites) {
       {kSm90});
 }
 
+TEST(CudaConv, ColumnsThatFillNoPanels) {
+  // Enough tiles for weights that stay in shared memory, whole columns in one tile.
+  expect_each({.n = 4, .c = 16, .h = 66, .w = 66, .m = 72, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}}, {kSm90});
+  expect_each({.n = 1,
+               .c = 24,
+               .h = 20,
+               .w = 20,
+               .m = 144,
+               .kh = 1,
+               .kw = 1,
+               .pads = {0, 0, 0, 0},
+               .tail = TailKind::kResidualRelu},
+              {kSm90});
+}
+
 TEST(CudaConv, FirstLayersReadFloats) {
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
     // A wide row in two parts, one in three of which the last is short, and a plain one.

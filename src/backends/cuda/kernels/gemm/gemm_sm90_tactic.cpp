@@ -49,7 +49,8 @@ constexpr Way kPooledWays[] = {{2, 128, 2, 0, 1, 0, 0}, {2, 64, 2, 0, 1, 0, 0}, 
 
 // Results straight from registers: as wide as the columns divide evenly.
 constexpr Way kDirectWays[] = {{2, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 0, 2, 1, 0, 1}, {1, 0, 3, 0, 1, 0, 0, 1},
-                               {1, 0, 2, 0, 1, 0, 0, 1}, {1, 0, 2, 0, 2, 0, 0, 1}, {1, 0, 2, 1, 1, 0, 0, 1}};
+                               {1, 0, 2, 0, 1, 0, 0, 1}, {1, 0, 2, 0, 2, 0, 0, 1}, {1, 0, 2, 1, 1, 0, 0, 1},
+                               {2, 0, 2, 1, 1, 0, 1, 1}, {1, 0, 2, 1, 1, 0, 1, 1}};
 // Registers of a consumer's sums.
 constexpr int64_t kMostSums = 128, kMostSumsOfThree = 96;
 constexpr int64_t kWidestNarrow = 48;
@@ -103,9 +104,9 @@ class GemmSm90 final : public Tactic {
       if (fits(way, o)) rated.emplace_back(cost(way, o), way.config());
     std::stable_sort(rated.begin(), rated.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    constexpr size_t kMost = 6;
+    const size_t most = o.contraction().n % 64 == 0 ? 6 : 8;  // there are more to choose from
     std::vector<TacticConfig> list;
-    for (size_t i = 0; i < std::min(kMost, rated.size()); ++i) list.push_back(rated[i].second);
+    for (size_t i = 0; i < std::min(most, rated.size()); ++i) list.push_back(rated[i].second);
     return list;
   }
 
@@ -198,7 +199,9 @@ class GemmSm90 final : public Tactic {
     std::vector<Way> list;
     if (o.has_result_map()) list.assign(std::begin(kWays), std::end(kWays));
     if (o.is_pooled()) list.insert(list.end(), std::begin(kPooledWays), std::end(kPooledWays));
-    if (o.has_result_map() && n > kWidestNarrow) return list;
+    // Panels of 64 columns would be partly empty: one column of tiles may fit better.
+    const bool fits_panels = n % 64 == 0 || n > 256;
+    if (o.has_result_map() && (fits_panels || o.is_pooled())) return list;
     int64_t last = 0;
     for (int64_t columns = 1; columns == 1 || n > 96 * (columns - 1); ++columns) {
       const int64_t bn = n <= kWidestNarrow ? ceil_div(n, 8) * 8 : ceil_div(ceil_div(n, columns), 16) * 16;
@@ -248,8 +251,7 @@ class GemmSm90 final : public Tactic {
       return false;  // each block fetches whole swizzle atoms
     if (w.direct && w.m_blocks * w.bn / 2 > (w.consumers == 3 ? kMostSumsOfThree : kMostSums)) return false;
     if (w.resident)
-      return !o.is_batched() && c.n > w.bn && o.blocks_k() <= 4 &&
-             tiles_n(w, c) <= target_.multiprocessors / 4 &&
+      return !o.is_batched() && o.blocks_k() <= 4 && tiles_n(w, c) <= target_.multiprocessors / 4 &&
              tiles_m(w, o) * tiles_n(w, c) > 2 * target_.multiprocessors;
     return w.tile_rows() <= 64 || o.rows() > w.tile_rows() / 2 || o.is_pooled();
   }
