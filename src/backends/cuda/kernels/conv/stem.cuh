@@ -18,3 +18,6 @@ constexpr int kBytesWeights = kSteps * 2048;
 __device__ __forceinline__ u64 plain_operand(u32 address, u32 column) {
   return (u64)((address & 0x3FFFF) >> 4) | (u64)(column >> 4) << 16 | (u64)(128 >> 4) << 32;
 }
+
+// Of 64 channels a warp has sixteen; where the layer has none of them, it finishes and stores nothing.
+__device__ __forceinline__ bool has_channels(int warp) { return N > 48 || warp * 16 < N; }

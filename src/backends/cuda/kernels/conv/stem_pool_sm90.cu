@@ -91,7 +91,7 @@ __device__ void consume(const Shared& shared, const TensorMap& map_y, const Tail
       mma_wait<0>();
       if (row == at.last && lane == 0) barrier_arrive_local(shared.empty + 8 * consumer);
       float largest[BN / 8][2];
-      join_neighbours(largest, sum, above, below, lane);
+      if (has_channels(warp)) join_neighbours(largest, sum, above, below, lane);
 #pragma unroll
       for (int j = 0; j < BN / 8; ++j)
 #pragma unroll

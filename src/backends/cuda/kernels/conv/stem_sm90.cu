@@ -88,16 +88,18 @@ __device__ void consume(const Shared& shared, const TensorMap& map_y, const Tail
 
     if (thread == 0) stores_read<0>();
     named_sync(3 + consumer, 128);
+    if (has_channels(warp)) {
 #pragma unroll
-    for (int o = 0; o < ROWS; ++o)
+      for (int o = 0; o < ROWS; ++o)
 #pragma unroll
-      for (int j = 0; j < BN / 8; ++j) {
-        const float* f = sum[o] + j * 4;
-        const u32 v[2] = {pack<Element>(finish_column(f[0], above), finish_column(f[1], above)),
-                          pack<Element>(finish_column(f[2], below), finish_column(f[3], below))};
-        const int chunk = warp * 2 + lane / 8 % 2;
-        store_fragments_transposed(out + (o * BN + j * 8 + lane % 8) * 128 + ((chunk ^ lane % 8) << 4), v);
-      }
+        for (int j = 0; j < BN / 8; ++j) {
+          const float* f = sum[o] + j * 4;
+          const u32 v[2] = {pack<Element>(finish_column(f[0], above), finish_column(f[1], above)),
+                            pack<Element>(finish_column(f[2], below), finish_column(f[3], below))};
+          const int chunk = warp * 2 + lane / 8 % 2;
+          store_fragments_transposed(out + (o * BN + j * 8 + lane % 8) * 128 + ((chunk ^ lane % 8) << 4), v);
+        }
+    }
     publish_shared();
     named_sync(3 + consumer, 128);
     const Place at = place_of(t, p);
