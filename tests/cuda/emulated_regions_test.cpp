@@ -103,7 +103,7 @@ TEST(PlannedCuda, Reductions) {
 
 TEST(PlannedCuda, Rows) {
   EmulatedSuite suite;
-  for (int64_t length : {int64_t{7}, int64_t{64}, int64_t{768}, int64_t{1536}})
+  for (int64_t length : {int64_t{96}, int64_t{7}, int64_t{64}, int64_t{768}, int64_t{1536}})
     for (DType dtype : kFloats) {
       suite.add("softmax " + std::to_string(length) + name(dtype, 0), "cuda.softmax.rows")
           .input(random_tensor(dtype, {5, length}))

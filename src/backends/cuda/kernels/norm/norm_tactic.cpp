@@ -15,7 +15,9 @@ LaunchPlan plan_norm(const Problem& problem, const TacticConfig& config) {
 }  // namespace
 
 void register_cuda_norm_tactic(CudaTactics& tactics) {
-  tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.norm.rows", plan_norm));
+  PlannedTraits traits;
+  traits.configs.push_back(TacticConfig{{{"even", 1}}});
+  tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.norm.rows", plan_norm, traits));
 }
 
 }  // namespace wootz

@@ -97,6 +97,11 @@ class Planner {
                  : length_ <= 32 * kMostHeld
                      ? std::min<int64_t>(32, power_of_two_above(groups))
                      : std::clamp<int64_t>(power_of_two_above((length_ + 15) / 16), 64, kMostThreads);
+      if (config_.get("even") && length_ <= 32 * kMostHeld) {
+        int64_t lanes = 32;
+        while (groups % lanes != 0) lanes /= 2;
+        if (groups / lanes * width_ <= kMostHeld) threads_ = lanes;
+      }
       held_ = (groups + threads_ - 1) / threads_;
       if (held_ * width_ > kMostHeld) held_ = 0;
     }
