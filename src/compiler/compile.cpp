@@ -17,6 +17,7 @@
 #include "compiler/trials.h"
 #include "compiler/tuned_shapes.h"
 #include "compiler/verify_engine.h"
+#include "ir/tensor_memory.h"
 #include "memory/bind_shapes.h"
 #include "runtime/execution_state.h"
 
@@ -52,6 +53,7 @@ class Build {
         engine_(std::make_shared<EngineData>()) {}
 
   std::shared_ptr<EngineData> run() {
+    const TensorMemoryReuse reuse;
     mark_values(*model_.graph, options_.marks);
     keep_baseline();
     choose_shapes();

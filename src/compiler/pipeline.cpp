@@ -8,6 +8,7 @@
 #include "passes/eliminate_reshapes.h"
 #include "passes/eliminate_transposes.h"
 #include "passes/expand_einsum.h"
+#include "passes/flatten_volumes.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_shapes.h"
@@ -42,9 +43,9 @@ std::vector<Phase> pipeline() {
       // eliminate_transposes, that leaves one transpose on each operand.
       {"simplify",
        {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(),
-        fold_batch_norm(), eliminate_reshapes(), eliminate_gathers(), eliminate_transposes(),
-        sink_transposes(), recognise_attention(), lower_attention(), fold_shapes(), fold_constants(),
-        inline_branches()},
+        fold_batch_norm(), flatten_volumes(), eliminate_reshapes(), eliminate_gathers(),
+        eliminate_transposes(), sink_transposes(), recognise_attention(), lower_attention(), fold_shapes(),
+        fold_constants(), inline_branches()},
        true},
       // After fold_batch_norm, that knows convolutions.
       {"patches", {patch_products(), eliminate_reshapes(), eliminate_transposes()}, true},

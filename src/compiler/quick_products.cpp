@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "ir/element.h"
+#include "ir/tensor_memory.h"
 #include "ops/linear/gemm.h"
 #include "ops/linear/matmul.h"
 #include "ops/nn/conv.h"
@@ -61,7 +62,11 @@ struct Product {
 void multiply_block(const Product& p, int64_t first_row, int64_t row_count, int64_t first_column,
                     std::vector<float>& panel) {
   const int64_t count = std::min(kColumns, p.columns - first_column);
-  panel.assign(static_cast<size_t>(std::max<int64_t>(p.depth, 1) * kColumns), 0.0f);
+  // Columns past the last are multiplied too; a full panel is written over whole.
+  if (const size_t size = static_cast<size_t>(std::max<int64_t>(p.depth, 1) * kColumns); count < kColumns)
+    panel.assign(size, 0.0f);
+  else
+    panel.resize(size);
   p.pack(first_column, count, panel.data());
   float result[kRows * kColumns];
   for (int64_t i = 0; i < row_count; i += kRows) {
@@ -131,21 +136,60 @@ Datum rounded(Tensor y, DType dtype) {
   return Datum(std::move(to));
 }
 
-/// What the taps read for these columns; kept for the next product of the same columns.
-const std::vector<int64_t>& offsets_of(const Window& w, int64_t first, int64_t count) {
+/// Columns [first, first + count) of a panel that are neighbours in the source too, from `from` on; zeros
+/// where that is negative.
+struct Run {
+  int64_t first, count, from;
+};
+
+/// What each tap reads for some columns, as runs.
+struct TapRuns {
+  std::vector<Run> runs;
+  std::vector<size_t> ends;  // by tap: where its runs end
+};
+
+/// Kept for the next product of the same columns.
+const TapRuns& runs_of(const Window& w, int64_t first, int64_t count) {
   struct Columns {
     Dims kernel, strides, dilations, pads, input, output;
     int64_t first = -1, count = 0;
     bool operator==(const Columns&) const = default;
   };
   thread_local Columns known;
-  thread_local std::vector<int64_t> offsets;
+  thread_local TapRuns taps;
   Columns asked{w.kernel, w.strides, w.dilations, w.pads_begin, w.input, w.output, first, count};
-  if (asked == known) return offsets;
-  offsets.resize(static_cast<size_t>(w.taps() * count));
+  if (asked == known) return taps;
+  std::vector<int64_t> offsets(static_cast<size_t>(w.taps() * count));
   window_offsets(w, first, count, offsets.data());
+  taps.runs.clear();
+  taps.ends.clear();
+  for (int64_t t = 0; t < w.taps(); ++t) {
+    const int64_t* from = offsets.data() + t * count;
+    for (int64_t i = 0, end = 0; i < count; i = end) {
+      for (end = i + 1; end < count && (from[i] < 0 ? from[end] < 0 : from[end] == from[end - 1] + 1);) ++end;
+      taps.runs.push_back({i, end - i, from[i]});
+    }
+    taps.ends.push_back(taps.runs.size());
+  }
   known = std::move(asked);
-  return offsets;
+  return taps;
+}
+
+/// One line of a panel: what one tap reads of one channel.
+inline void copy_runs(const Run* run, const Run* end, const float* source, float* to) {
+  if (end - run == 1 && run->count == kColumns && run->from >= 0) {
+    std::memcpy(to, source + run->from, kColumns * sizeof(float));
+    return;
+  }
+  for (; run != end; ++run) {
+    float* at = to + run->first;
+    if (run->from < 0)
+      std::fill_n(at, run->count, 0.0f);
+    else if (run->count == 1)
+      *at = source[run->from];
+    else
+      std::copy_n(source + run->from, run->count, at);
+  }
 }
 
 bool quick_conv(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs,
@@ -158,18 +202,20 @@ bool quick_conv(const Node& node, std::span<const Datum* const> inputs, std::vec
   if (double(xt.dims()[0]) * double(positions) * double(wt.size()) < kWorthIt) return false;
   Dims dims = {xt.dims()[0], wt.dims()[0]};
   dims.insert(dims.end(), w.output.begin(), w.output.end());
-  Tensor y = Tensor::zeros(DType::kFloat32, dims);
+  Tensor y = unset_tensor(DType::kFloat32, dims);
   const Floats x(xt), weights(wt);
   multiply_all(pool, dims[0] * groups, [&](int64_t image_and_group) {
     const float* source = x.data() + image_and_group * channels * pixels;
     const auto pack = [&, source](int64_t first, int64_t count, float* panel) {
-      const std::vector<int64_t>& offsets = offsets_of(w, first, count);
-      for (int64_t c = 0; c < channels; ++c)
+      const TapRuns& reads = runs_of(w, first, count);
+      for (int64_t c = 0; c < channels; ++c) {
+        const Run* run = reads.runs.data();
         for (int64_t t = 0; t < taps; ++t) {
-          const int64_t* from = offsets.data() + t * count;
-          float* to = panel + (c * taps + t) * kColumns;
-          for (int64_t i = 0; i < count; ++i) to[i] = from[i] < 0 ? 0.0f : source[c * pixels + from[i]];
+          const Run* end = reads.runs.data() + reads.ends[static_cast<size_t>(t)];
+          copy_runs(run, end, source + c * pixels, panel + (c * taps + t) * kColumns);
+          run = end;
         }
+      }
     };
     return Product{weights.data() + image_and_group % groups * filters * channels * taps,
                    filters,
@@ -207,7 +253,7 @@ bool quick_matmul(std::span<const Datum* const> inputs, std::vector<Datum>& outp
   if (double(batches) * double(m.m) * double(m.n) * double(m.k) < kWorthIt) return false;
   const bool shared = bt.size() == m.k * m.n && at.size() == batches * m.m * m.k;
   if (shared) m.m *= batches, batches = 1;  // one tall product
-  Tensor y = Tensor::zeros(DType::kFloat32, m.output);
+  Tensor y = unset_tensor(DType::kFloat32, m.output);
   const Floats a(at), b(bt);
   multiply_all(pool, batches, [&](int64_t batch) {
     int64_t a_at = 0, b_at = 0, rest = shared ? 0 : batch;
@@ -236,7 +282,7 @@ bool quick_gemm(const Node& node, std::span<const Datum* const> inputs, std::vec
   const Tensor* c = inputs.size() > 2 && inputs[2] ? &inputs[2]->tensor : nullptr;
   const bool is_row = c && c->size() == n && c->rank() > 0 && c->dims().back() == n;
   if ((c && !is_row) || double(m) * double(n) * double(k) < kWorthIt) return false;
-  Tensor y = Tensor::zeros(DType::kFloat32, {m, n});
+  Tensor y = unset_tensor(DType::kFloat32, {m, n});
   const Floats a(at), b(bt);
   multiply_all(pool, 1, [&](int64_t) {
     return Product{a.data(), m, k, n, pack_columns(b.data(), k, n, g.transB != 0), y.as<float>(), n};

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "ir/element.h"
+#include "ir/tensor_memory.h"
 
 namespace wootz {
 namespace {
@@ -22,12 +23,14 @@ constexpr size_t kAlignment = 64;
                                            "]; take smaller shapes, or raise the limit of this process");
 }
 
-void* allocate_zeroed(size_t bytes) {
+/// Owner of zeroed memory for so many bytes; null where there is none.
+std::shared_ptr<void> allocate_zeroed(size_t bytes) {
+  if (bytes >= kLargeBlock) return large_block(bytes, true);
   const size_t rounded = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-  if (rounded < bytes) return nullptr;
   void* data = std::aligned_alloc(kAlignment, rounded);
-  if (data) std::memset(data, 0, rounded);
-  return data;
+  if (!data) return nullptr;
+  std::memset(data, 0, rounded);
+  return {data, [](void* p) { std::free(p); }};
 }
 
 }  // namespace
@@ -69,10 +72,10 @@ Tensor Tensor::zeros(DType dtype, Dims dims) {
     }
   } else {
     const int64_t bytes = checked_mul(count, static_cast<int64_t>(dtype_size(dtype)), "tensor size in bytes");
-    void* data = allocate_zeroed(static_cast<size_t>(bytes));
-    if (!data) throw_out_of_memory(dtype, dims);
-    t.data_ = data;
-    t.owner_ = std::shared_ptr<const void>(data, [](const void* p) { std::free(const_cast<void*>(p)); });
+    std::shared_ptr<void> memory = allocate_zeroed(static_cast<size_t>(bytes));
+    if (!memory) throw_out_of_memory(dtype, dims);
+    t.data_ = memory.get();
+    t.owner_ = std::move(memory);
   }
   t.dims_ = std::move(dims);
   return t;

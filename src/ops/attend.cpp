@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/double_math.h"
 #include "ops/multiply.h"
 
 namespace wootz {
@@ -15,9 +16,7 @@ void softmax(double* row, int64_t n) {
   double top = -std::numeric_limits<double>::infinity();
   for (int64_t i = 0; i < n; ++i) top = row[i] > top || std::isnan(row[i]) ? row[i] : top;
   if (top == -std::numeric_limits<double>::infinity()) return std::fill(row, row + n, 0.0);
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += row[i] = std::exp(row[i] - top);
-  for (int64_t i = 0; i < n; ++i) row[i] /= sum;
+  softmax_all({row, static_cast<size_t>(n)});
 }
 
 }  // namespace

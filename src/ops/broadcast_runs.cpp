@@ -5,6 +5,7 @@
 #include <array>
 
 #include "ir/element.h"
+#include "ops/double_math.h"
 #include "ops/doubles.h"
 
 namespace wootz {
@@ -35,6 +36,7 @@ void BroadcastRuns::offsets_of(int64_t row, std::vector<int64_t>& at) const {
 }
 
 void load_run(const Tensor& tensor, int64_t at, int64_t stride, size_t n, double* out) {
+  if (tensor.dtype() == DType::kFloat32 && stride == 1) return widen(tensor.as<float>() + at, n, out);
   visit_numeric(tensor.dtype(), [&](auto kind) {
     const auto* data = tensor.as<decltype(kind)>() + at;
     if (stride == 0)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/element.h"
+#include "ops/double_math.h"
 
 namespace wootz {
 namespace {
@@ -44,6 +45,8 @@ void load_integers(const Tensor& tensor, std::span<const int64_t> at, int64_t* o
 }
 
 void store_reals(Tensor& tensor, int64_t start, std::span<const double> values) {
+  if (tensor.dtype() == DType::kFloat32)
+    return narrow(values.data(), values.size(), tensor.as<float>() + start);
   visit_numeric(tensor.dtype(), [&](auto kind) {
     using T = decltype(kind);
     if constexpr (!holds_integers<T>()) {

@@ -71,7 +71,46 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) double dot(const do
   return total;
 }
 
+constexpr int64_t kRowChunk = 512;  // columns whose sums stay in the first cache
+
+/// sums[count] += x[depth] * rows[depth][...], rows `stride` apart, four of them at a time.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void add_rows(const double* x, const float* rows,
+                                                                           int64_t depth, int64_t stride,
+                                                                           int64_t count, double* sums) {
+  typedef double Vector __attribute__((vector_size(8 * sizeof(double))));
+  typedef float Narrow __attribute__((vector_size(8 * sizeof(float))));
+  int64_t p = 0;
+  for (; p + 4 <= depth; p += 4) {
+    const float* row = rows + p * stride;
+    int64_t j = 0;
+    for (; j + 8 <= count; j += 8) {
+      Vector sum;
+      std::memcpy(&sum, sums + j, sizeof(sum));
+      for (int64_t u = 0; u < 4; ++u) {
+        Narrow values;
+        std::memcpy(&values, row + u * stride + j, sizeof(values));
+        sum += x[p + u] * __builtin_convertvector(values, Vector);
+      }
+      std::memcpy(sums + j, &sum, sizeof(sum));
+    }
+    for (; j < count; ++j)
+      for (int64_t u = 0; u < 4; ++u) sums[j] += x[p + u] * static_cast<double>(row[u * stride + j]);
+  }
+  for (; p < depth; ++p)
+    for (int64_t j = 0; j < count; ++j) sums[j] += x[p] * static_cast<double>(rows[p * stride + j]);
+}
+
 }  // namespace
+
+void multiply_row(const double* x, const float* matrix, int64_t depth, int64_t columns, double* y) {
+  std::fill_n(y, columns, 0.0);
+  in_parts((columns + kRowChunk - 1) / kRowChunk,
+           std::max<int64_t>(1, 32 * kWorthIt / std::max<int64_t>(1, depth * kRowChunk)),
+           [&](int64_t begin, int64_t end) {
+             for (int64_t j = begin * kRowChunk; j < std::min(columns, end * kRowChunk); j += kRowChunk)
+               add_rows(x, matrix + j, depth, columns, std::min(kRowChunk, columns - j), y + j);
+           });
+}
 
 template <class T>
 void multiply_panel(const T* rows, int64_t m, int64_t k, const T* panel, int64_t width, T* result) {
@@ -97,20 +136,44 @@ void multiply(const T* rows, const T* columns, int64_t m, int64_t n, int64_t k, 
 
 std::vector<double> times_transposed(const double* x, int64_t rows, const double* w, int64_t columns,
                                      int64_t depth) {
-  std::vector<double> result(static_cast<size_t>(rows * columns));
-  if (rows < 4) {  // as dot products: turning w round would cost more
-    in_parts(columns, std::max<int64_t>(1, kWorthIt / std::max<int64_t>(1, rows * depth)),
-             [&](int64_t begin, int64_t end) {
-               for (int64_t i = 0; i < rows; ++i)
-                 for (int64_t j = begin; j < end; ++j)
-                   result[static_cast<size_t>(i * columns + j)] = dot(x + i * depth, w + j * depth, depth);
-             });
+  return TransposedWeights(w, columns, depth, rows).times(x);
+}
+
+TransposedWeights::TransposedWeights(const double* w, int64_t columns, int64_t depth, int64_t rows)
+    : w_(w), columns_(columns), depth_(depth), rows_(rows) {
+  if (rows < 4) return;  // turning w round would cost more than it saves
+  const int64_t count = (columns + kPanelWidth - 1) / kPanelWidth;
+  panels_.resize(static_cast<size_t>(count * depth * kPanelWidth));
+  in_parts(count, std::max<int64_t>(1, kWorthIt / std::max<int64_t>(1, depth * kPanelWidth)),
+           [&](int64_t begin, int64_t end) {
+             for (int64_t j = begin * kPanelWidth; j < std::min(columns, end * kPanelWidth); ++j) {
+               double* to = panels_.data() + j / kPanelWidth * depth * kPanelWidth + j % kPanelWidth;
+               for (int64_t k = 0; k < depth; ++k) to[k * kPanelWidth] = w[j * depth + k];
+             }
+           });
+}
+
+std::vector<double> TransposedWeights::times(const double* x) const {
+  std::vector<double> result(static_cast<size_t>(rows_ * columns_));
+  const int64_t least = kWorthIt / std::max<int64_t>(1, rows_ * depth_);
+  if (panels_.empty()) {
+    in_parts(columns_, std::max<int64_t>(1, least), [&](int64_t begin, int64_t end) {
+      for (int64_t i = 0; i < rows_; ++i)
+        for (int64_t j = begin; j < end; ++j)
+          result[static_cast<size_t>(i * columns_ + j)] = dot(x + i * depth_, w_ + j * depth_, depth_);
+    });
     return result;
   }
-  std::vector<double> turned(static_cast<size_t>(columns * depth));
-  for (int64_t j = 0; j < columns; ++j)
-    for (int64_t k = 0; k < depth; ++k) turned[static_cast<size_t>(k * columns + j)] = w[j * depth + k];
-  multiply(x, turned.data(), rows, columns, depth, result.data());
+  in_parts((columns_ + kPanelWidth - 1) / kPanelWidth, std::max<int64_t>(1, least / kPanelWidth),
+           [&](int64_t begin, int64_t end) {
+             std::vector<double> out(static_cast<size_t>(rows_ * kPanelWidth));
+             for (int64_t p = begin; p < end; ++p) {
+               const int64_t first = p * kPanelWidth, width = std::min(kPanelWidth, columns_ - first);
+               multiply_panel(x, rows_, depth_, panels_.data() + p * depth_ * kPanelWidth, width, out.data());
+               for (int64_t i = 0; i < rows_; ++i)
+                 std::copy_n(out.data() + i * kPanelWidth, width, result.data() + i * columns_ + first);
+             }
+           });
   return result;
 }
 

@@ -22,8 +22,27 @@ void multiply(const T* rows, const T* columns, int64_t m, int64_t n, int64_t k, 
 extern template void multiply(const double*, const double*, int64_t, int64_t, int64_t, double*);
 extern template void multiply(const uint64_t*, const uint64_t*, int64_t, int64_t, int64_t, uint64_t*);
 
+/// y[columns] = x[depth] * matrix[depth][columns], row-major: turning the matrix into doubles would cost more
+/// than the product.
+void multiply_row(const double* x, const float* matrix, int64_t depth, int64_t columns, double* y);
+
 /// x [rows, depth] times the transpose of w [columns, depth].
 std::vector<double> times_transposed(const double* x, int64_t rows, const double* w, int64_t columns,
                                      int64_t depth);
+
+/// The transpose of weights [columns, depth], turned round once for many products of `rows` rows each: those
+/// of the steps of a recurrence. The weights must live as long.
+class TransposedWeights {
+ public:
+  TransposedWeights(const double* w, int64_t columns, int64_t depth, int64_t rows);
+  /// x [rows, depth] times them: [rows, columns].
+  std::vector<double> times(const double* x) const;
+
+ private:
+  const double* w_;
+  int64_t columns_, depth_, rows_;
+  std::vector<double>
+      panels_;  // [columns / kPanelWidth, depth, kPanelWidth]; empty: few rows, as dot products
+};
 
 }  // namespace wootz

@@ -54,7 +54,15 @@ struct UnaryFunctions {
   std::function<double(double)> real = {};
   std::function<int64_t(int64_t)> integer = {};
   std::function<uint64_t(uint64_t)> natural = {};
+  std::function<void(std::span<double>)> reals = {};  // instead of `real`: many at a time, in place
 };
+/// f for `reals`, without a call an element.
+template <class F>
+std::function<void(std::span<double>)> each(F f) {
+  return [f](std::span<double> x) {
+    for (double& v : x) v = f(v);
+  };
+}
 struct BinaryFunctions {
   std::function<double(double, double)> real = {};
   std::function<int64_t(int64_t, int64_t)> integer = {};

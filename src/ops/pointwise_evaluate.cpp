@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/error.h"
 #include "ops/broadcast_runs.h"
+#include "ops/double_math.h"
 #include "ops/elements.h"
 #include "ops/pointwise.h"
 #include "ops/reference_threads.h"
@@ -87,6 +89,30 @@ void combine(const std::function<double(double, double)>& f, Reals& a, const Rea
   for (size_t i = 0; i < n; ++i) a[i] = f(a[i], b[i]);
 }
 
+template <class Op>
+bool is(const std::function<double(double, double)>& f) {
+  return f.target<Op>() != nullptr;
+}
+
+std::optional<Arithmetic> arithmetic_of(const std::function<double(double, double)>& f) {
+  if (is<std::plus<double>>(f)) return Arithmetic::kAdd;
+  if (is<std::minus<double>>(f)) return Arithmetic::kSubtract;
+  if (is<std::multiplies<double>>(f)) return Arithmetic::kMultiply;
+  if (is<std::divides<double>>(f)) return Arithmetic::kDivide;
+  return std::nullopt;
+}
+
+/// Of two float32 operands: without a detour by double.
+void combine_floats(Arithmetic op, const Tensor& a, const Tensor& b, Tensor& y) {
+  const BroadcastRuns runs(y.dims(), std::vector<Dims>{a.dims(), b.dims()});
+  in_parts(runs.blocks(), std::max<int64_t>(1, kWorthIt / kElementBlock), [&](int64_t begin, int64_t end) {
+    runs.for_each_block(begin, end, [&](int64_t start, int64_t n, const int64_t* at) {
+      combine(op, a.as<float>() + at[0], runs.inner_stride(0), b.as<float>() + at[1], runs.inner_stride(1),
+              static_cast<size_t>(n), y.as<float>() + start);
+    });
+  });
+}
+
 Dims common_dims(std::span<const Tensor* const> inputs) {
   std::vector<Dims> dims;
   for (const Tensor* input : inputs) dims.push_back(input->dims());
@@ -100,7 +126,12 @@ void evaluate_unary(EvalContext& c, const UnaryFunctions& f) {
   const Tensor* inputs[] = {&x};
   Tensor& y = c.output(0, x.dtype(), x.dims());
   const NumberClass kind = class_of(x.dtype());
-  if (kind == NumberClass::kReal && f.real)
+  if (kind == NumberClass::kReal && f.reals)
+    map_blocks<double>(inputs, y, [&](const auto& a, size_t n, auto& results) {
+      results = a[0];
+      f.reals({results.data(), n});
+    });
+  else if (kind == NumberClass::kReal && f.real)
     map_elements<double>(inputs, y, [&](const auto& a, size_t i) { return f.real(a[0][i]); });
   else if (kind == NumberClass::kInteger && f.integer)
     map_elements<int64_t>(inputs, y, [&](const auto& a, size_t i) { return f.integer(a[0][i]); });
@@ -125,7 +156,12 @@ void evaluate_variadic(EvalContext& c, const BinaryFunctions& f, const std::func
     for (size_t k = 1; k < x.size(); ++k) result = step(result, x[k][i]);
     return result;
   };
-  if (kind == NumberClass::kReal && f.real)
+  const auto arithmetic = dtype == DType::kFloat32 && inputs.size() == 2 && !last && f.real
+                              ? arithmetic_of(f.real)
+                              : std::nullopt;
+  if (arithmetic)
+    combine_floats(*arithmetic, *inputs[0], *inputs[1], y);
+  else if (kind == NumberClass::kReal && f.real)
     map_blocks<double>(inputs, y, [&](const auto& x, size_t n, auto& results) {
       results = x[0];
       for (size_t k = 1; k < x.size(); ++k) combine(f.real, results, x[k], n);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/canonicalize.h"
+#include "ops/double_math.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
@@ -67,6 +68,16 @@ double Activation::operator()(double x) const {
     case Kind::kSoftplus: return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
   }
   return x;
+}
+
+void Activation::all(std::span<double> x) const {
+  if (kind != Kind::kSigmoid && kind != Kind::kTanh) {
+    for (double& v : x) v = (*this)(v);
+    return;
+  }
+  if (clip > 0)
+    for (double& v : x) v = std::clamp(v, -clip, clip);
+  kind == Kind::kSigmoid ? sigmoid_all(x) : tanh_all(x);
 }
 
 std::vector<Activation> activations_of(const RecurrentAttributes& a,
@@ -194,17 +205,37 @@ void add_gate_bias(std::vector<double>& part, const double* bias, int64_t width)
 void lstm_step(const RecurrentShape& s, const Activation* f, const double* p, bool input_forget,
                const double* gates, const double* state, std::vector<double>& h, std::vector<double>& cell) {
   const int64_t n = s.hidden;
-  for (int64_t row = 0; row < s.batch; ++row)
+  std::vector<double> input(static_cast<size_t>(n)), output(input), forget(input), candidate(input);
+  for (int64_t row = 0; row < s.batch; ++row) {
+    double *c = cell.data() + row * n, *y = h.data() + row * n;
+    // A gate looks through its peephole at the cell.
+    const auto gate = [&](int64_t g, const double* peephole, const Activation& activation,
+                          std::vector<double>& values) {
+      const double *from_input = gates + (row * 4 + g) * n, *from_state = state + (row * 4 + g) * n;
+      for (int64_t j = 0; j < n; ++j)
+        values[static_cast<size_t>(j)] = from_input[j] + from_state[j] + (peephole ? peephole[j] * c[j] : 0);
+      activation.all(values);
+    };
+    gate(2, p + 2 * n, f[0], forget);
+    if (!input_forget) gate(0, p, f[0], input);
+    gate(3, nullptr, f[1], candidate);
     for (int64_t j = 0; j < n; ++j) {
-      const auto total = [&](int64_t g) {
-        return gates[row * 4 * n + g * n + j] + state[row * 4 * n + g * n + j];
-      };
-      double& ct = cell[static_cast<size_t>(row * n + j)];
-      const double forget = f[0](total(2) + p[2 * n + j] * ct);
-      const double input = input_forget ? 1 - forget : f[0](total(0) + p[j] * ct);
-      ct = forget * ct + input * f[1](total(3));
-      h[static_cast<size_t>(row * n + j)] = f[0](total(1) + p[n + j] * ct) * f[2](ct);
+      const size_t i = static_cast<size_t>(j);
+      c[j] = forget[i] * c[j] + (input_forget ? 1 - forget[i] : input[i]) * candidate[i];
     }
+    gate(1, p + n, f[0], output);
+    std::copy_n(c, n, y);
+    f[2].all({y, static_cast<size_t>(n)});
+    for (int64_t j = 0; j < n; ++j) y[j] *= output[static_cast<size_t>(j)];
+  }
+}
+
+std::vector<TransposedWeights> step_weights(const RecurrentShape& s, const std::vector<double>& weights,
+                                            int64_t columns, int64_t depth) {
+  std::vector<TransposedWeights> result;
+  for (int64_t d = 0; d < s.directions; ++d)
+    result.emplace_back(weights.data() + d * columns * depth, columns, depth, s.batch);
+  return result;
 }
 
 std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttributes& a,

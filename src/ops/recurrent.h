@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ struct Activation {
   double alpha = 0, beta = 0;
   double clip = 0;  // 0: none; bounds the argument
   double operator()(double x) const;
+  /// Of each, in place.
+  void all(std::span<double> x) const;
 };
 
 /// `defaults` for each direction; kInvalidModel for unknown names or a wrong number of them.
@@ -93,6 +96,10 @@ void add_gate_bias(std::vector<double>& part, const double* bias, int64_t width)
 /// forget.
 void lstm_step(const RecurrentShape& s, const Activation* f, const double* peepholes, bool input_forget,
                const double* gates, const double* state, std::vector<double>& h, std::vector<double>& cell);
+
+/// Weights [directions, columns, depth] for the products of each direction's steps.
+std::vector<TransposedWeights> step_weights(const RecurrentShape& shape, const std::vector<double>& weights,
+                                            int64_t columns, int64_t depth);
 
 /// X as [sequence, batch, input] in doubles, whatever the layout.
 std::vector<double> sequence_first(const EvalContext& c, const RecurrentAttributes& a,

@@ -8,6 +8,7 @@
 
 #include "device/region.h"
 #include "ir/element.h"
+#include "ir/tensor_memory.h"
 #include "ops/strided_copy.h"
 
 namespace wootz {
@@ -37,36 +38,15 @@ class Numbers {
   uint64_t state_;
 };
 
-class Draw {
- public:
-  Draw(InputKind kind, double large) : kind_(kind), scale_(kind == InputKind::kLarge ? large : 1) {}
-
-  double operator()(Numbers& numbers) const {
-    const uint64_t bits = numbers.next();
-    const double uniform = double(bits >> 11) * 0x1p-52 - 1;
-    if (kind_ == InputKind::kRandom || kind_ == InputKind::kLarge) return uniform * scale_;
-    const unsigned pick = bits & 63;
-    if (kind_ == InputKind::kSparse) return pick < 8 ? uniform : 0.0;
-    // 2^-126 is the smallest normal float32.
-    if (kind_ == InputKind::kTiny)
-      return uniform * (pick < 8 ? 0x1p-130 : 0x1p-40 / double(uint64_t{1} << pick));
-    if (pick == 0) return std::numeric_limits<double>::quiet_NaN();
-    if (pick == 1) return std::numeric_limits<double>::infinity();
-    if (pick == 2) return -std::numeric_limits<double>::infinity();
-    return uniform;
-  }
-
- private:
-  InputKind kind_;
-  double scale_;
-};
+/// Between -1 and 1.
+double uniform(Numbers& numbers) { return double(numbers.next() >> 11) * 0x1p-52 - 1; }
 
 /// Large tensors repeat their first elements, a prime number of them: no row or channel is like its
 /// neighbour, and what costs time is the copy alone.
 constexpr int64_t kRandomElements = 65'521;
 
-Tensor draw_tensor(DType dtype, const Dims& dims, const Draw& draw, int most_integer, Numbers& numbers) {
-  Tensor t = Tensor::zeros(dtype, dims);
+void draw(Tensor& t, const KindChange& change, int most_integer, Numbers& numbers) {
+  const DType dtype = t.dtype();
   const int64_t n = std::min(t.size(), kRandomElements);
   visit_numeric(dtype, [&](auto element) {
     using T = decltype(element);
@@ -75,9 +55,9 @@ Tensor draw_tensor(DType dtype, const Dims& dims, const Draw& draw, int most_int
       if constexpr (std::is_same_v<T, bool>)
         p[i] = numbers.next() >> 63;
       else if constexpr (std::is_floating_point_v<T>)
-        p[i] = static_cast<T>(draw(numbers));
+        p[i] = static_cast<T>(uniform(numbers));
       else if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>)
-        p[i] = T(draw(numbers));
+        p[i] = T(uniform(numbers));
       else if constexpr (std::is_integral_v<T> && sizeof(T) == 1)
         p[i] = static_cast<T>(numbers.next());
       else if constexpr (std::is_integral_v<T>)
@@ -86,10 +66,18 @@ Tensor draw_tensor(DType dtype, const Dims& dims, const Draw& draw, int most_int
         p[i] = T(static_cast<int64_t>(numbers.next()));
     }
   });
+  change(dtype, t.data(), t.data(), n);
   const size_t block = static_cast<size_t>(n) * dtype_size(dtype);
   for (size_t at = block; at < t.size_bytes(); at += block)
     std::memcpy(t.as<char>() + at, t.data(), std::min(block, t.size_bytes() - at));
-  return t;
+}
+
+/// The k-th of `spare` where it is such a tensor and nobody else's, a new one otherwise.
+Tensor tensor_like(const TensorDesc& d, std::vector<Datum>& spare, size_t k) {
+  if (k < spare.size() && spare[k].kind == Datum::Kind::kTensor && spare[k].tensor.dtype() == d.dtype &&
+      spare[k].tensor.dims() == d.dims && spare[k].tensor.owner().use_count() == 1)
+    return std::move(spare[k].tensor);
+  return unset_tensor(d.dtype, d.dims);
 }
 
 /// Elements that share memory (a broadcast view's) get one value.
@@ -120,17 +108,101 @@ std::string_view input_kind_name(InputKind kind) {
   return "?";
 }
 
-std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t seed, int most_integer) {
+namespace {
+
+typedef float Lanes __attribute__((vector_size(64)));
+typedef uint32_t Bits __attribute__((vector_size(64)));
+constexpr int64_t kLanes = 16;
+
+/// Six bits that say what becomes of a value; the value's own, so that its place does not matter.
+constexpr uint32_t kMix = 0x9e3779b1;
+
+/// kTiny is by two powers, for 2^-130 is no normal float32 (2^-126 is the smallest).
+template <InputKind kKind>
+inline __attribute__((always_inline)) void change(Lanes& x, float large) {
+  const Bits bits = reinterpret_cast<Bits>(x), pick = bits * kMix >> 26;
+  if constexpr (kKind == InputKind::kLarge) x = x * large;
+  if constexpr (kKind == InputKind::kSparse) x = pick < 8 ? x : Lanes{};
+  if constexpr (kKind == InputKind::kTiny)
+    x = x * (pick < 8 ? 0x1p-65f - Lanes{} : reinterpret_cast<Lanes>((127 - 40 - pick) << 23)) *
+        (pick < 8 ? 0x1p-65f - Lanes{} : 1.0f - Lanes{});
+  if constexpr (kKind == InputKind::kNonFinite) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    x = pick == 0 ? std::numeric_limits<float>::quiet_NaN() - Lanes{} : x;
+    x = pick == 1 ? kInfinity - Lanes{} : x;
+    x = pick == 2 ? -kInfinity - Lanes{} : x;
+  }
+}
+
+template <InputKind kKind>
+inline __attribute__((always_inline)) void change_all(const float* from, float* to, int64_t count,
+                                                      float large) {
+  Lanes x;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    std::memcpy(&x, from + i, sizeof x);
+    change<kKind>(x, large);
+    std::memcpy(to + i, &x, sizeof x);
+  }
+  x = Lanes{};
+  const size_t rest = static_cast<size_t>(count - i) * sizeof(float);
+  std::memcpy(&x, from + i, rest);
+  change<kKind>(x, large);
+  std::memcpy(to + i, &x, rest);
+}
+
+__attribute__((target_clones("avx512f", "avx2", "default"))) void change_floats(InputKind kind,
+                                                                                const float* from, float* to,
+                                                                                int64_t count, float large) {
+  switch (kind) {
+    case InputKind::kLarge: return change_all<InputKind::kLarge>(from, to, count, large);
+    case InputKind::kSparse: return change_all<InputKind::kSparse>(from, to, count, large);
+    case InputKind::kTiny: return change_all<InputKind::kTiny>(from, to, count, large);
+    case InputKind::kNonFinite: return change_all<InputKind::kNonFinite>(from, to, count, large);
+    case InputKind::kRandom: break;
+  }
+  if (to != from) std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+}
+
+}  // namespace
+
+KindChange::KindChange(const Problem& problem, InputKind kind)
+    : kind_(kind), large_(static_cast<float>(attention_of(problem) ? kLargeScores : kLargeMagnitude)) {}
+
+void KindChange::operator()(DType dtype, const void* from, void* to, int64_t count) const {
+  if (dtype == DType::kFloat32)
+    return change_floats(kind_, static_cast<const float*>(from), static_cast<float*>(to), count, large_);
+  if (to != from) std::memcpy(to, from, static_cast<size_t>(count) * dtype_size(dtype));
+  if (!is_float(dtype) || kind_ == InputKind::kRandom) return;
+  visit_numeric(dtype, [&](auto element) {
+    using T = decltype(element);
+    if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>)
+      for (int64_t i = 0; i < count; ++i) {
+        auto& value = static_cast<T*>(to)[i];
+        const auto x = static_cast<double>(value);
+        auto changed = static_cast<float>(x);
+        change_floats(kind_, &changed, &changed, 1, large_);
+        const bool is_scaled = x != 0 && std::isfinite(changed);
+        value = T(is_scaled ? x * (static_cast<double>(changed) / static_cast<double>(static_cast<float>(x)))
+                            : static_cast<double>(changed));
+      }
+  });
+}
+
+std::vector<Datum> make_inputs(const Problem& problem, InputKind kind, uint64_t seed, int most_integer,
+                               std::vector<Datum> spare) {
   Numbers numbers(seed);
-  const Draw draw(kind, attention_of(problem) ? kLargeScores : kLargeMagnitude);
+  const KindChange change(problem, kind);
   std::vector<Datum> inputs;
-  for (const TensorDesc& d : problem.inputs) {
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    const TensorDesc& d = problem.inputs[i];
     if (d.dtype == DType::kUndefined) {
       inputs.emplace_back();
     } else if (d.constant) {
       inputs.emplace_back(*d.constant);
     } else {
-      Tensor t = draw_tensor(d.dtype, d.dims, draw, most_integer, numbers);
+      Tensor t = tensor_like(d, spare, i);
+      draw(t, change, most_integer, numbers);
       unify(d, t);
       inputs.emplace_back(std::move(t));
     }

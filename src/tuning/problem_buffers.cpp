@@ -6,8 +6,10 @@
 #include <functional>
 #include <memory>
 
+#include "base/check.h"
 #include "base/thread_pool.h"
 #include "device/device_backend.h"
+#include "ir/tensor_memory.h"
 #include "ops/strided_copy.h"
 
 namespace wootz {
@@ -112,6 +114,32 @@ void ProblemBuffers::fill(std::span<const Datum> inputs, Stream& stream) {
     copy_in_parallel(input_storage_[i].as<char>(), d, inputs[i].tensor.as<char>());
   }
   send(input_storage_, inputs_, stream);
+}
+
+void ProblemBuffers::change_inputs(const KindChange& change) {
+  constexpr int64_t kWorthIt = 1 << 16;  // elements
+  WOOTZ_ASSERT(!on_device_);
+  random_storage_.resize(input_storage_.size());
+  for (size_t i = 0; i < input_storage_.size(); ++i) {
+    Tensor &to = input_storage_[i], &from = random_storage_[i];
+    if (!to.is_defined()) continue;
+    if (!from.is_defined()) {
+      from = std::move(to);
+      to = unset_tensor(from.dtype(), from.dims());
+      inputs_[i] = to.data();
+    }
+    const auto change_part = [&](int64_t first, int64_t last) {
+      const size_t at = static_cast<size_t>(first) * dtype_size(from.dtype());
+      change(from.dtype(), from.as<char>() + at, to.as<char>() + at, last - first);
+    };
+    if (from.size() < kWorthIt) {
+      change_part(0, from.size());
+      continue;
+    }
+    (*ThreadPool::shared(allowed_cpus()))([&](int part, int parts) {
+      change_part(from.size() * part / parts, from.size() * (part + 1) / parts);
+    });
+  }
 }
 
 void ProblemBuffers::fill(std::span<const Datum> inputs, const BatchSample& few, Stream& stream) {

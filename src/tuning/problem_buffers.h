@@ -5,6 +5,7 @@
 
 #include "device/backend.h"
 #include "tuning/batch_sample.h"
+#include "tuning/check_inputs.h"
 
 namespace wootz {
 
@@ -22,6 +23,10 @@ class ProblemBuffers {
   void fill(std::span<const Datum> inputs, Stream& stream);
   /// On a device: the few rows of a batch, each in all the places that it has in the whole.
   void fill(std::span<const Datum> inputs, const BatchSample& few, Stream& stream);
+  /// On the host: other kinds of the random inputs that `fill` has put there; they stay for the next kind.
+  void change_inputs(const KindChange& change);
+  /// On the host: as it is stored.
+  const void* input(size_t i) const { return inputs_[i]; }
   /// NaN into elements `at[i]` (flat, row-major) of float output i, a pattern into others: what a kernel
   /// forgets to write there cannot pass. On a device into all elements.
   void poison(std::span<const std::vector<int64_t>> at, Stream& stream);
@@ -42,6 +47,7 @@ class ProblemBuffers {
   const Backend& backend_;
   const bool on_device_;
   std::vector<Tensor> input_storage_, output_storage_;
+  std::vector<Tensor> random_storage_;  // of the inputs, once they were changed
   std::vector<void*> inputs_, outputs_;
   std::vector<void*> allocated_;  // on the device
   Tensor workspace_;

@@ -155,13 +155,18 @@ class Race::Proof {
     if (!check)
       check = std::make_unique<RegionCheck>(problem_, bindings_, kind, kSeed,
                                             kind == InputKind::kRandom ? elements : elements / 3,
-                                            few_ ? &*few_ : nullptr);
+                                            few_ ? &*few_ : nullptr, std::move(spare_));
     spent_ms_ += elapsed_us(start) / 1e3;
     const auto filling = Clock::now();
-    if (few_)
+    if (few_) {
       buffers_.fill(check->inputs(), *few_, *race_.stream_);
-    else
+    } else if (race_.device_ || kind == InputKind::kRandom ||
+               check->most_integer() != checks_.at(InputKind::kRandom)->most_integer()) {
       buffers_.fill(check->inputs(), *race_.stream_);
+    } else {
+      buffers_.change_inputs({problem_, kind});
+      if (!check->inputs().empty()) spare_ = check->take_inputs();
+    }
     if (kind != InputKind::kRandom) spent_ms_ += elapsed_us(filling) / 1e3;  // the others are for timing
     filled_ = kind;
   }
@@ -194,6 +199,7 @@ class Race::Proof {
   ProblemBuffers buffers_;
   std::optional<BatchSample> few_;
   std::map<InputKind, std::unique_ptr<RegionCheck>> checks_;
+  std::vector<Datum> spare_;  // inputs of a kind that is done
   std::optional<InputKind> filled_;
 };
 

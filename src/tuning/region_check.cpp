@@ -73,14 +73,15 @@ double error_bound(const Problem& problem, const Tactic& tactic) {
 }
 
 RegionCheck::RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
-                         size_t most_elements, const BatchSample* few)
+                         size_t most_elements, const BatchSample* few, std::vector<Datum> spare)
     : problem_(problem), few_(few), bindings_(few ? few->bindings() : bindings), kind_(kind), seed_(seed) {
   // Integers may be indices into something of size 1: the reference refuses what is out of range.
   try {
-    inputs_ = make_inputs(judged(), kind, seed, 1);
+    inputs_ = make_inputs(judged(), kind, seed, most_integer_, std::move(spare));
     expect(most_elements);
   } catch (const Error&) {
-    inputs_ = make_inputs(judged(), kind, seed, 0);
+    most_integer_ = 0;
+    inputs_ = make_inputs(judged(), kind, seed, most_integer_);
     expect(most_elements);
   }
 }
@@ -108,6 +109,7 @@ void RegionCheck::expect(size_t most_elements) {
 /// Large inputs may cancel, or decide an attention by their last digits: their condition is measured.
 void RegionCheck::excuse() {
   excused_.assign(expected_.size(), 0);
+  if (inputs_.empty()) inputs_ = make_inputs(judged(), kind_, seed_, most_integer_);
   const std::vector<Datum> inputs = perturbed(judged(), inputs_, seed_ + 1);
   SampledReference reference(problem_.body(), inputs, bindings_);
   for (size_t i = 0; i < expected_.size(); ++i) {

@@ -26,12 +26,15 @@ struct CheckResult {
 /// Problem and bindings must live as long.
 class RegionCheck {
  public:
-  /// With `few` (which must outlive this), the reference sees those rows alone.
+  /// With `few` (which must outlive this), the reference sees those rows alone. `spare`: make_inputs.
   RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
-              size_t most_elements, const BatchSample* few = nullptr);
+              size_t most_elements, const BatchSample* few = nullptr, std::vector<Datum> spare = {});
 
   /// Of the few, where there are.
   const std::vector<Datum>& inputs() const { return inputs_; }
+  int most_integer() const { return most_integer_; }
+  /// Gives the inputs' memory to the next check; a later one that needs them makes them again.
+  std::vector<Datum> take_inputs() { return std::move(inputs_); }
 
   /// Runs the kernel on the buffers, which hold the inputs, and compares. Throws Error(kDevice) when the
   /// device is lost.
@@ -52,6 +55,7 @@ class RegionCheck {
   const Bindings& bindings_;  // of what the reference sees
   InputKind kind_;
   uint64_t seed_;
+  int most_integer_ = 1;
   std::vector<Datum> inputs_;
   std::vector<std::vector<int64_t>> positions_;  // by output
   std::vector<Tensor> expected_;                 // by output

@@ -8,7 +8,7 @@ namespace wootz {
 namespace {
 
 void evaluate(EvalContext& c) {
-  evaluate_unary(c, {.real = [](double a) { return a * std::max(0.0, std::min(1.0, a / 6 + 0.5)); }});
+  evaluate_unary(c, {.reals = each([](double a) { return a * std::max(0.0, std::min(1.0, a / 6 + 0.5)); })});
 }
 
 std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }

@@ -8,8 +8,8 @@ namespace {
 constexpr DTypeSet kTypes = kRealTypes | kSignedTypes;
 
 void evaluate(EvalContext& c) {
-  evaluate_unary(c, {.real = [](double a) { return a < 0 ? 0 : a; },
-                     .integer = [](int64_t a) { return a < 0 ? 0 : a; }});
+  evaluate_unary(c, {.integer = [](int64_t a) { return a < 0 ? 0 : a; },
+                     .reals = each([](double a) { return a < 0 ? 0 : a; })});
 }
 
 std::vector<Sample> samples() { return unary_samples(kTypes, -4, 4); }

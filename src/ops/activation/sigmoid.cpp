@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
+#include "ops/double_math.h"
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
 namespace wootz {
 namespace {
 
-void evaluate(EvalContext& c) {
-  evaluate_unary(c, {.real = [](double a) { return 1 / (1 + std::exp(-a)); }});
-}
+void evaluate(EvalContext& c) { evaluate_unary(c, {.reals = sigmoid_all}); }
 
 std::vector<Sample> samples() { return unary_samples(kRealTypes, -9, 9); }
 

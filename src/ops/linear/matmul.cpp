@@ -89,25 +89,22 @@ std::vector<uint64_t> to_words(const Tensor& t) {
   return {values.begin(), values.end()};
 }
 
-/// One row times a matrix: turning the matrix into doubles would cost more than the product.
-void multiply_row(const Tensor& a, const Tensor& b, int64_t k, int64_t n, Tensor& y) {
-  std::vector<double> sums(static_cast<size_t>(n));
-  visit_float(a.dtype(), [&](auto t) {
-    using T = decltype(t);
-    for (int64_t p = 0; p < k; ++p) {
-      const auto x = static_cast<double>(a.as<T>()[p]);
-      const T* row = b.as<T>() + p * n;
-      for (int64_t j = 0; j < n; ++j) sums[static_cast<size_t>(j)] += x * static_cast<double>(row[j]);
-    }
-  });
-  store_doubles(sums, y);
+constexpr int64_t kFewRows = 4;  // times one float32 matrix, which then is not turned into doubles
+
+void multiply_few_rows(const MatMulProblem& p, const Tensor& a, const Tensor& b, Tensor& y) {
+  const std::vector<double> rows = a.to_doubles();
+  std::vector<double> result(static_cast<size_t>(p.m * p.n));
+  for (int64_t i = 0; i < p.m; ++i)
+    multiply_row(rows.data() + i * p.k, b.as<float>(), p.k, p.n, result.data() + i * p.n);
+  store_doubles(result, y);
 }
 
 void evaluate(EvalContext& c) {
   const Tensor &a = c.input(0), &b = c.input(1);
   const MatMulProblem p = matmul_problem(a.dims(), b.dims());
   Tensor& y = c.output(0, a.dtype(), p.output);
-  if (is_float(a.dtype()) && p.m * element_count(p.batch) == 1) return multiply_row(a, b, p.k, p.n, y);
+  if (a.dtype() == DType::kFloat32 && element_count(p.batch) == 1 && p.m <= kFewRows)
+    return multiply_few_rows(p, a, b, y);
   if (is_float(a.dtype())) return store_doubles(matmul<double>(p, a.to_doubles(), b.to_doubles()), y);
   const std::vector<uint64_t> result = matmul<uint64_t>(p, to_words(a), to_words(b));
   visit_storage(y.dtype(), [&](auto t) {

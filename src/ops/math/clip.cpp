@@ -63,7 +63,8 @@ void evaluate(EvalContext& c) {
   std::optional<double> bounds[2];
   for (size_t i = 0; i < 2; ++i)
     if (c.has_input(i + 1)) bounds[i] = c.input(i + 1).to_doubles()[0];
-  evaluate_unary(c, {.real = clipped<double>(bounds[0], bounds[1], [](double a) { return std::isnan(a); })});
+  evaluate_unary(
+      c, {.reals = each(clipped<double>(bounds[0], bounds[1], [](double a) { return std::isnan(a); }))});
 }
 
 std::vector<Sample> samples() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opset 9 allows integers: their result is truncated, as Cast does.
-#include <cmath>
-
+#include "ops/double_math.h"
 #include "ops/expansion.h"
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
@@ -18,9 +17,7 @@ void canonicalize(CanonicalizeContext& c) {
   e.finish();
 }
 
-void evaluate(EvalContext& c) {
-  evaluate_unary(c, {.real = [](double a) { return std::erf(a); }});
-}
+void evaluate(EvalContext& c) { evaluate_unary(c, {.reals = erf_all}); }
 
 std::vector<Sample> samples() { return unary_samples(kRealTypes, -3, 3); }
 

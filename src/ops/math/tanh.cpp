@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
+#include "ops/double_math.h"
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
 namespace wootz {
 namespace {
 
-void evaluate(EvalContext& c) {
-  evaluate_unary(c, {.real = [](double a) { return std::tanh(a); }});
-}
+void evaluate(EvalContext& c) { evaluate_unary(c, {.reals = tanh_all}); }
 
 std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 

@@ -30,6 +30,12 @@ void evaluate(EvalContext& c) {
   const std::vector<double> bias = c.has_input(3)
                                        ? c.input(3).to_doubles()
                                        : std::vector<double>(static_cast<size_t>(s.directions * 6 * n), 0);
+  std::vector<TransposedWeights> gate_weights, hidden_weights;
+  for (int64_t d = 0; d < s.directions; ++d) {
+    const double* weights = r.data() + d * 3 * n * n;
+    gate_weights.emplace_back(weights, 2 * n, n, s.batch);
+    hidden_weights.emplace_back(weights + 2 * n * n, n, n, s.batch);
+  }
   RecurrentRun run;
   run.gates = 3;
   run.input_part = [&](size_t d) {
@@ -41,27 +47,29 @@ void evaluate(EvalContext& c) {
   };
   // Gates are stored in the order update, reset, hidden.
   run.step = [&](size_t d, const double* gates, std::vector<double>& h, std::vector<double>&) {
-    const double *weights = r.data() + d * static_cast<size_t>(3 * n * n),
-                 *b = bias.data() + d * static_cast<size_t>(6 * n) + 3 * n;
-    const Activation *gate = &f[2 * d], *candidate = &f[2 * d + 1];
-    const std::vector<double> state = times_transposed(h.data(), s.batch, weights, 2 * n, n);
-    std::vector<double> update(h.size()), reset(h.size()), reset_h(h.size());
+    const double* b = bias.data() + d * static_cast<size_t>(6 * n) + 3 * n;
+    const Activation &gate = f[2 * d], &candidate = f[2 * d + 1];
+    const std::vector<double> state = gate_weights[d].times(h.data());
+    std::vector<double> update(h.size()), reset(h.size()), next(h.size());
     for (int64_t row = 0; row < s.batch; ++row)
       for (int64_t j = 0; j < n; ++j) {
         const size_t i = static_cast<size_t>(row * n + j);
-        update[i] = (*gate)(gates[row * 3 * n + j] + state[static_cast<size_t>(row * 2 * n + j)] + b[j]);
-        reset[i] =
-            (*gate)(gates[row * 3 * n + n + j] + state[static_cast<size_t>(row * 2 * n + n + j)] + b[n + j]);
-        reset_h[i] = a.linear_before_reset ? h[i] : reset[i] * h[i];
+        update[i] = gates[row * 3 * n + j] + state[static_cast<size_t>(row * 2 * n + j)] + b[j];
+        reset[i] = gates[row * 3 * n + n + j] + state[static_cast<size_t>(row * 2 * n + n + j)] + b[n + j];
       }
-    const std::vector<double> hidden = times_transposed(reset_h.data(), s.batch, weights + 2 * n * n, n, n);
+    gate.all(update);
+    gate.all(reset);
+    for (size_t i = 0; i < h.size(); ++i) next[i] = a.linear_before_reset ? h[i] : reset[i] * h[i];
+    const std::vector<double> hidden = hidden_weights[d].times(next.data());
     for (int64_t row = 0; row < s.batch; ++row)
       for (int64_t j = 0; j < n; ++j) {
         const size_t i = static_cast<size_t>(row * n + j);
-        const double from_state =
-            a.linear_before_reset ? reset[i] * (hidden[i] + b[2 * n + j]) : hidden[i] + b[2 * n + j];
-        h[i] = (1 - update[i]) * (*candidate)(gates[row * 3 * n + 2 * n + j] + from_state) + update[i] * h[i];
+        const double from_state = hidden[i] + b[2 * n + j];
+        next[i] =
+            gates[row * 3 * n + 2 * n + j] + (a.linear_before_reset ? reset[i] * from_state : from_state);
       }
+    candidate.all(next);
+    for (size_t i = 0; i < h.size(); ++i) h[i] = (1 - update[i]) * next[i] + update[i] * h[i];
   };
   run_recurrent(c, a, s, run);
 }

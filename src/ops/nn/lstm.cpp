@@ -34,6 +34,7 @@ void evaluate(EvalContext& c) {
   const std::vector<double> bias = optional(3, 8 * n), peepholes = optional(7, 3 * n);
   c.check(static_cast<int64_t>(peepholes.size()) == s.directions * 3 * n,
           "P: expected [num_directions, 3 * hidden_size]");
+  const std::vector<TransposedWeights> state_weights = step_weights(s, r, 4 * n, n);
   RecurrentRun run;
   run.gates = 4;
   run.has_cell = true;
@@ -44,8 +45,7 @@ void evaluate(EvalContext& c) {
     return part;
   };
   run.step = [&](size_t d, const double* gates, std::vector<double>& h, std::vector<double>& cell) {
-    const std::vector<double> state =
-        times_transposed(h.data(), s.batch, r.data() + d * static_cast<size_t>(4 * n * n), 4 * n, n);
+    const std::vector<double> state = state_weights[d].times(h.data());
     lstm_step(s, &f[3 * d], peepholes.data() + d * static_cast<size_t>(3 * n), a.input_forget != 0, gates,
               state.data(), h, cell);
   };

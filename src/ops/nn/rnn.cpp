@@ -21,6 +21,7 @@ void evaluate(EvalContext& c) {
   const std::vector<double> bias = c.has_input(3)
                                        ? c.input(3).to_doubles()
                                        : std::vector<double>(static_cast<size_t>(s.directions * 2 * n), 0);
+  const std::vector<TransposedWeights> state_weights = step_weights(s, r, n, n);
   RecurrentRun run;
   run.input_part = [&](size_t d) {
     std::vector<double> part = times_transposed(x.data(), s.sequence * s.batch,
@@ -31,9 +32,9 @@ void evaluate(EvalContext& c) {
     return part;
   };
   run.step = [&](size_t d, const double* gates, std::vector<double>& h, std::vector<double>&) {
-    const std::vector<double> state =
-        times_transposed(h.data(), s.batch, r.data() + d * static_cast<size_t>(n * n), n, n);
-    for (size_t i = 0; i < h.size(); ++i) h[i] = f[d](gates[i] + state[i]);
+    const std::vector<double> state = state_weights[d].times(h.data());
+    for (size_t i = 0; i < h.size(); ++i) h[i] = gates[i] + state[i];
+    f[d].all(h);
   };
   run_recurrent(c, a, s, run);
 }

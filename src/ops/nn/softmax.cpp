@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "ops/canonicalize.h"
+#include "ops/double_math.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
@@ -45,12 +47,7 @@ double largest(std::span<const double> line) {
   return best;
 }
 
-void softmax_line(std::span<double> line) {
-  const double top = largest(line);
-  double sum = 0;
-  for (double& v : line) sum += v = std::exp(v - top);
-  for (double& v : line) v /= sum;
-}
+void softmax_line(std::span<double> line) { softmax_all(line); }
 
 void log_softmax_line(std::span<double> line) {
   const double top = largest(line);
@@ -91,6 +88,13 @@ void evaluate(EvalContext& c) {
         const int64_t first = i / stride * count * stride + i % stride;
         const T* from = x.as<T>() + first;
         T* to = y.as<T>() + first;
+        if constexpr (std::is_same_v<T, float>)
+          if (stride == 1) {
+            widen(from, line.size(), line.data());
+            kLine(line);
+            narrow(line.data(), line.size(), to);
+            continue;
+          }
         for (int64_t k = 0; k < count; ++k)
           line[static_cast<size_t>(k)] = static_cast<double>(from[k * stride]);
         kLine(line);
