@@ -6,22 +6,31 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/graph.h"
+#include "device/device_backend.h"
+#include "device/region.h"
 #include "ops/strided_copy.h"
 #include "tuning/problem_buffers.h"
 
 namespace wootz {
 namespace {
 
-/// A node of one input that the strides say how to store.
+/// A region of one input that the strides say how to store.
 struct OneInput {
-  Graph graph;
+  std::shared_ptr<Graph> body;
+  std::unique_ptr<Graph> outer;
   Problem problem;
 
-  OneInput(DType dtype, Dims dims, Dims strides) {
-    Node* node = graph.add_node("Relu", {graph.add_input("x", Type{})});
-    node->add_output("y", Type{});
-    problem = {node, {{dtype, dims, strides, nullptr}}, {{dtype, dims, contiguous_strides(dims), nullptr}}};
+  OneInput(DType dtype, const Dims& dims, Dims strides) {
+    const Type type = Type::tensor(dtype, Shape(dims.begin(), dims.end()));
+    body = std::make_shared<Graph>();
+    body->add_output(body->add_node("Relu", {body->add_input("a", type)})->add_output("b", type));
+    outer = std::make_unique<Graph>(body->shared_symbols());
+    Node* region = outer->add_node(kRegionDomain, kRegionOp, {outer->add_input("x", type)});
+    region->attributes.set("body", body);
+    region->add_output("y", type);
+    problem = {region,
+               {{dtype, dims, std::move(strides), nullptr}},
+               {{dtype, dims, contiguous_strides(dims), nullptr}}};
   }
 };
 
