@@ -15,9 +15,10 @@
 namespace wootz {
 namespace {
 
-/// A strip of output rows, and the columns and channels of a thread and of a block.
+/// A strip of output rows, the columns and channels of a thread and of a block, and the blocks that share a
+/// multiprocessor.
 struct Strip {
-  int64_t rows, cols, vec, block_c;
+  int64_t rows, cols, vec, block_c, blocks;
 
   int64_t threads(const ConvolutionShape& g) const {
     return 32 + (block_c / vec * ((g.out_w + cols - 1) / cols) + 31) / 32 * 32;
@@ -79,7 +80,11 @@ class DepthwiseSm90 final : public Tactic {
     DepthwiseProblem::read(problem, d);
     std::vector<TacticConfig> list;
     for (const Strip& s : ways(d))
-      list.push_back({{{"rows", s.rows}, {"cols", s.cols}, {"vec", s.vec}, {"channels", s.block_c}}});
+      list.push_back({{{"rows", s.rows},
+                       {"cols", s.cols},
+                       {"vec", s.vec},
+                       {"channels", s.block_c},
+                       {"blocks", s.blocks}}});
     return list;
   }
 
@@ -103,8 +108,9 @@ class DepthwiseSm90 final : public Tactic {
       throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const Contraction& c = d.c;
     const ConvolutionShape& g = c.conv;
-    const Strip s{config.get("rows"), config.get("cols"), config.get("vec"), config.get("channels")};
-    const int64_t per_sm = blocks_per_sm(d, s), stages = stage_count(d, s, per_sm);
+    const Strip s{config.get("rows"), config.get("cols"), config.get("vec"), config.get("channels"),
+                  config.get("blocks", 1)};
+    const int64_t per_sm = s.blocks, stages = stage_count(d, s);
     const TailSource tail(c, {});
     std::string text = tail.text();
     const auto define = [&](const char* name, int64_t value) {
@@ -176,15 +182,9 @@ class DepthwiseSm90 final : public Tactic {
     return d.has_mean ? 2 * ((d.c.conv.out_w + s.cols - 1) / s.cols) * s.block_c * 4 : 0;
   }
 
-  /// Two small blocks a multiprocessor where both have stages enough; their warps then hide each other's
-  /// waits.
-  int64_t blocks_per_sm(const DepthwiseProblem& d, const Strip& s) const {
-    const ConvolutionShape& g = d.c.conv;
-    return s.threads(g) <= 320 && s.block_c <= 32 && stage_count(d, s, 2) >= 8 ? 2 : 1;
-  }
-  int64_t stage_count(const DepthwiseProblem& d, const Strip& s, int64_t per_sm) const {
+  int64_t stage_count(const DepthwiseProblem& d, const Strip& s) const {
     const int64_t room =
-        static_cast<int64_t>(target_.shared_bytes_per_block) / per_sm - 2048 - mean_bytes(d, s);
+        static_cast<int64_t>(target_.shared_bytes_per_block) / s.blocks - 2048 - mean_bytes(d, s);
     return std::min(kMostStages, room / s.stage_bytes(d.c.conv));
   }
 
@@ -196,24 +196,30 @@ class DepthwiseSm90 final : public Tactic {
         if (g.channels % block_c != 0) continue;
         for (int64_t cols : {8, 7, 4, 2, 1})
           for (int64_t rows : {56, 28, 14, 8, 4}) {
-            const Strip s{rows, cols, vec, block_c};
-            if (fits(d, s)) rated.emplace_back(cost(g, s), s);
+            // More blocks hide each other's waits.
+            for (int64_t blocks : {1, 2, 3, 4}) {
+              const Strip s{rows, cols, vec, block_c, blocks};
+              if (fits(d, s)) rated.emplace_back(cost(g, s), s);
+            }
           }
       }
     if (rated.empty() && g.channels < 16) {
-      const Strip s{8, std::min<int64_t>(4, g.out_w), 2, g.channels};
+      const Strip s{8, std::min<int64_t>(4, g.out_w), 2, g.channels, 1};
       if (fits(d, s)) rated.emplace_back(0, s);
     }
     std::stable_sort(rated.begin(), rated.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    // Different blocks are worth more tries than different strips.
+    // Different blocks are worth more tries than different strips; with one block a multiprocessor, and with
+    // several, which the estimate compares badly.
     std::vector<Strip> list;
-    constexpr size_t kMost = 5;
-    for (const auto& [cost, s] : rated) {
-      const bool similar = std::any_of(list.begin(), list.end(), [&](const Strip& o) {
-        return o.block_c == s.block_c && o.vec == s.vec && o.cols == s.cols;
-      });
-      if (!similar && list.size() < kMost) list.push_back(s);
+    for (const bool several : {false, true}) {
+      const size_t most = list.size() + (several ? 4 : 5);
+      for (const auto& [cost, s] : rated) {
+        const bool similar = std::any_of(list.begin(), list.end(), [&](const Strip& o) {
+          return o.block_c == s.block_c && o.vec == s.vec && o.cols == s.cols && o.blocks == s.blocks;
+        });
+        if (!similar && several == (s.blocks > 1) && list.size() < most) list.push_back(s);
+      }
     }
     return list;
   }
@@ -226,8 +232,9 @@ class DepthwiseSm90 final : public Tactic {
     const int64_t registers =
         s.vec * (g.taps() + open * s.cols + (s.cols - 1) * g.stride_w + g.kernel_w) + 40;
     // Warps get registers in groups of four.
-    const int64_t available = std::min<int64_t>(255, 65536 / ((threads / 32 + 3) / 4 * 128));
-    return registers <= available && stage_count(d, s, 1) >= std::min<int64_t>(4, g.kernel_h + 1);
+    const int64_t available = std::min<int64_t>(255, 65536 / ((threads / 32 + 3) / 4 * 128 * s.blocks));
+    return registers <= available &&
+           stage_count(d, s) >= (s.blocks == 1 ? std::min<int64_t>(4, g.kernel_h + 1) : g.kernel_h + 2);
   }
 
   /// Relative: rows read again at the edges of strips, waves of units, loads and products of a thread.
@@ -235,7 +242,8 @@ class DepthwiseSm90 final : public Tactic {
     const int64_t blocks_c = g.channels / s.block_c;
     const double strips = std::ceil(double(g.out_h) / double(s.rows));
     const double units = double(g.batch) * strips * double(blocks_c);
-    const double waves = std::ceil(units / target_.multiprocessors);
+    const auto blocks = double(s.blocks);
+    const double waves = std::ceil(units / (target_.multiprocessors * blocks));
     const double rows_in = double((s.rows - 1) * g.stride_h + g.kernel_h);
     const double used_cols = double((g.out_w + s.cols - 1) / s.cols * s.cols) / double(g.out_w);
     const double bytes = double(s.stage_bytes(g)) * rows_in + double(s.rows * g.out_w * s.block_c) * 2;
@@ -245,7 +253,8 @@ class DepthwiseSm90 final : public Tactic {
                            (double(g.taps()) / double(g.stride_h) / 100.0 + reads / double(s.vec) / 16.0);
     const double warps = double(s.threads(g) - 32) / 32;
     const double latency = rows_in * (warps < 8 ? 60.0 : 30.0);
-    return waves * (std::max(memory, per_row * rows_in / double(g.stride_h == 2 ? 1.4 : 1.0)) + latency);
+    const double products = per_row * rows_in / double(g.stride_h == 2 ? 1.4 : 1.0);
+    return waves * (blocks * std::max(memory, products) + latency);
   }
   CudaTarget target_;
 };
