@@ -11,6 +11,7 @@
 #include "cli/exec/exec_options.h"
 #include "cli/narrow_help.h"
 #include "cli/options.h"
+#include "cli/quantize/doctor_flags.h"
 #include "cli/quantize/quantize_flags.h"
 
 namespace {
@@ -62,7 +63,11 @@ void add_build_flags(CLI::App& command, Options& o) {
   command.add_option(
       "--shapes", o.shapes,
       "NAME:1x3x224x224, the shape to tune an input for; a range MIN..OPT..MAX is verified at its ends");
-  command.add_option("--precision", o.precision, "fp32 (as the model states), tf32, fp16 or bf16")
+  command
+      .add_option("--precision", o.precision,
+                  "fp32 (as the model states), tf32, fp16, bf16, or mixed (build): the fastest mixture whose "
+                  "error on the samples "
+                  "stays within --max-error")
       ->capture_default_str();
   command.add_option("--precision-of", o.precision_of,
                      "PATTERN=fp32|fp16|bf16 for nodes by name, output or operator; * and ? match any text");
@@ -127,6 +132,20 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
   const std::string name = c.name;
   if (name == "build" || name == "tune")
     command->add_option("-o,--output", o.output, "the engine file to write");
+  if (name == "build") {
+    command
+        ->add_option("--max-error", o.max_error,
+                     "--precision mixed: of an output's largest magnitude, on the samples")
+        ->capture_default_str();
+    command->add_option(
+        "--metric", o.metric,
+        "--precision mixed: a Python script that gets expected.npz and found.npz and prints a loss");
+    command->add_option("--budget", o.budget, "--precision mixed: the largest loss that --metric may print");
+    command->add_option("--search-seconds", o.search_seconds,
+                        "--precision mixed: no new trial after so long; 0: no limit");
+    command->add_option("--decision", o.decision,
+                        "--precision mixed: file for the choice and its reasons; default: beside the engine");
+  }
   if (name == "run" || name == "bench" || name == "compare")
     command->add_option("--inputs", o.inputs, "a .npz file with an array for each input");
   if (name == "run") command->add_option("--outputs", o.outputs, "the .npz file to write");
@@ -165,8 +184,9 @@ std::string version_text() {
 /// missing.
 void check_command(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
-  std::string names = "exec, quantize";
-  if (argv[1] == std::string_view("exec") || argv[1] == std::string_view("quantize")) return;
+  std::string names = "exec, quantize, doctor";
+  for (const std::string_view own : {"exec", "quantize", "doctor"})
+    if (argv[1] == own) return;
   for (const Command& c : kCommands) {
     if (std::string_view(argv[1]) == c.name) return;
     names += ", " + std::string(c.name);
@@ -188,6 +208,8 @@ int run(int argc, char** argv) {
   for (const Command& c : kCommands) commands.emplace_back(add_command(app, c, options), &c);
   wootz::cli::QuantizeFlags quantize_flags;
   const CLI::App* quantize = wootz::cli::add_quantize(app, quantize_flags);
+  wootz::cli::DoctorFlags doctor_flags;
+  const CLI::App* doctor = wootz::cli::add_doctor(app, doctor_flags);
   CLI::App* exec =
       app.add_subcommand("exec", "take trtexec's flags: build, measure, compare, export")->prefix_command();
   exec->set_help_flag();  // its own flags include --help
@@ -203,6 +225,7 @@ int run(int argc, char** argv) {
     return code == 0 ? 0 : 2;
   }
   int code = exec->parsed() ? wootz::cli::run_exec(exec->remaining()) : 0;
+  if (doctor->parsed()) code = wootz::cli::run_doctor(doctor_flags);
   if (quantize->parsed()) code = wootz::cli::run_quantize(quantize_flags);
   for (const auto& [app_command, command] : commands)
     if (app_command->parsed()) code = command->run(options);

@@ -29,12 +29,14 @@ struct Options {
   int64_t max_patches = -1;
   bool no_tune = false, no_verify = false, no_vendor = false, json = false, reference = false;
   double tolerance = 0;
-  double duration = 3;  // bench, seconds
-  int iterations = 0;   // bench; 0: by duration
-  int width = 0;        // explain; 0: the terminal's
-  std::string other;    // compare; the second side
-  bool all = false;     // compare; inner tensors too
-  std::string html;     // explain; the page to write
+  double duration = 3;                                      // bench, seconds
+  int iterations = 0;                                       // bench; 0: by duration
+  int width = 0;                                            // explain; 0: the terminal's
+  std::string other;                                        // compare; the second side
+  bool all = false;                                         // compare; inner tensors too
+  std::string html;                                         // explain; the page to write
+  double max_error = 1e-2, budget = 0, search_seconds = 0;  // build --precision mixed
+  std::string metric, decision;
 };
 
 BuildOptions build_options(const Options& options);
@@ -49,6 +51,8 @@ bool is_engine(const std::string& path);
 /// An engine from .wtz, or built here from .onnx. Throws kInvalidArgument when a flag asks something of a
 /// build and there is none.
 Engine open_model(const Options& options);
+/// `--precision mixed`: searches, prints the trials, writes the decision file.
+Engine search_types(const Options& options);
 /// The same for a command that makes up inputs: --shapes then says theirs.
 Engine open_for_inputs(const Options& options);
 

@@ -10,7 +10,7 @@ import re
 import sys
 
 ORDER = ["base", "ir", "ops", "device", "memory", "engine", "runtime",  # the runtime library
-         "import", "export", "passes", "schedule", "tuning", "compiler", "quantize"]  # the compiler library
+         "import", "export", "passes", "schedule", "tuning", "compiler", "quantize", "mixed"]  # the compiler library
 BACKENDS_SEE = ["base", "ir", "ops", "device", "backends/reference"]  # the reference is every backend's last resort
 # The one file that joins a program to the backends: it calls the generated manifest.
 JOINS = {"src/backends/linked.cpp"}

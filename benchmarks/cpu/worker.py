@@ -3,7 +3,7 @@
 
     worker.py RUNTIME MODEL THREADS INPUTS.npz [ENGINE.wtz]
 
-RUNTIME: wootz, onnxruntime, onnxruntime-unoptimised. Answers each line `run N` with the milliseconds of N runs as JSON, `outputs
+RUNTIME: wootz, onnxruntime, onnxruntime-unoptimised, openvino. Answers each line `run N` with the milliseconds of N runs as JSON, `outputs
 FILE` by writing the outputs, `memory` with the peak memory in MB above that after the imports.
 """
 import json
@@ -47,10 +47,24 @@ def open_onnxruntime(model, threads, optimised):
     return lambda inputs: session.run(None, inputs), [i.name for i in session.get_inputs()], base
 
 
+def open_openvino(model, threads, arrays):
+    import openvino
+
+    base = peak_mb()
+    core = openvino.Core()
+    network = core.read_model(model)
+    network.reshape({port: list(arrays[f"in{i}"].shape) for i, port in enumerate(network.inputs)})
+    compiled = core.compile_model(network, "CPU", {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"})
+    request = compiled.create_infer_request()
+    return lambda inputs: list(request.infer(inputs).values()), [port.any_name for port in network.inputs], base
+
+
 def main():
     runtime, model, threads, inputs_path = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
     if runtime == "wootz":
         run, names, base = open_wootz(model, threads, sys.argv[5])
+    elif runtime == "openvino":
+        run, names, base = open_openvino(model, threads, np.load(inputs_path))
     else:
         run, names, base = open_onnxruntime(model, threads, runtime == "onnxruntime")
     arrays = np.load(inputs_path)

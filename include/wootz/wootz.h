@@ -2,9 +2,11 @@
 #pragma once
 #include <wootz/builder.h>
 #include <wootz/check.h>
+#include <wootz/doctor.h>
 #include <wootz/engine.h>
 #include <wootz/error.h>
 #include <wootz/logger.h>
+#include <wootz/mixed.h>
 #include <wootz/op.h>
 #include <wootz/quantize.h>
 #include <wootz/tensor.h>

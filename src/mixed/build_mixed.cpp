@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for a mixture of types, on one page.
+#include <wootz/mixed.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+
+namespace wootz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kGain = 0.98;  // of float32's time: less is not worth other numbers
+constexpr int kRuns = 9;
+
+std::string escaped(const std::string& name) {
+  std::string text;
+  for (char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+class Search {
+ public:
+  Search(const std::string& path, const MixedOptions& options) : path_(path), options_(options) {
+    if (options.build.samples.empty())
+      throw Error(ErrorKind::kInvalidArgument,
+                  "mixed: expected at least one sample to measure errors on, found none");
+    if (!(options.max_error > 0))
+      throw Error(ErrorKind::kInvalidArgument,
+                  "mixed: expected a budget above 0, found " + std::to_string(options.max_error));
+  }
+
+  MixedResult run() {
+    for (const NamedData& sample : options_.build.samples) expected_.push_back(run_reference(path_, sample));
+    const size_t plain = attempt("fp32", {}, "float32 throughout");
+    if (!(trials_[plain].error <= options_.max_error))
+      throw Error(ErrorKind::kVerification, "mixed: float32 itself has an error of " +
+                                                std::to_string(trials_[plain].error) + ", the budget is " +
+                                                std::to_string(options_.max_error));
+    for (const char* type : {"bf16", "fp16"}) search(type);
+    return finish(plain);
+  }
+
+ private:
+  bool out_of_time() const {
+    return options_.seconds > 0 &&
+           std::chrono::duration<double>(Clock::now() - start_).count() > options_.seconds;
+  }
+
+  /// One type: the whole network, else the parts that the budget allows.
+  void search(const std::string& type) {
+    if (out_of_time()) return;
+    const size_t whole = attempt(type, {}, type + " wherever it is safe");
+    if (trials_[whole].error <= options_.max_error) return;
+    const std::vector<std::vector<std::string>> parts = parts_of(whole);
+    if (parts.size() < 2) return;
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t k = 0; k < parts.size() && !out_of_time(); ++k) {
+      const size_t t =
+          attempt(type, all_but(parts, {k}),
+                  type + " in part " + std::to_string(k + 1) + " of " + std::to_string(parts.size()));
+      if (trials_[t].error <= options_.max_error) order.emplace_back(trials_[t].error, k);
+    }
+    std::sort(order.begin(), order.end());
+    std::set<size_t> taken;
+    for (const auto& [error, k] : order) {
+      if (out_of_time()) return;
+      std::set<size_t> more = taken;
+      more.insert(k);
+      if (more.size() == 1) {
+        taken = more;
+        continue;
+      }
+      const size_t t = attempt(
+          type, all_but(parts, more),
+          type + " in " + std::to_string(more.size()) + " of " + std::to_string(parts.size()) + " parts");
+      if (trials_[t].error <= options_.max_error) taken = more;
+    }
+  }
+
+  /// The nodes that got the type, by name, in runs of the graph's order.
+  std::vector<std::vector<std::string>> parts_of(size_t trial) const {
+    const auto& names = lowered_[trial];
+    const size_t count = std::min<size_t>(names.size(), static_cast<size_t>(std::max(1, options_.groups)));
+    std::vector<std::vector<std::string>> parts(count);
+    for (size_t i = 0; i < names.size(); ++i) parts[i * count / names.size()].push_back(names[i]);
+    return parts;
+  }
+
+  static std::vector<std::string> all_but(const std::vector<std::vector<std::string>>& parts,
+                                          const std::set<size_t>& kept) {
+    std::vector<std::string> overrides;
+    for (size_t k = 0; k < parts.size(); ++k)
+      if (!kept.contains(k))
+        for (const std::string& name : parts[k]) overrides.push_back(escaped(name) + "=fp32");
+    return overrides;
+  }
+
+  /// Builds and measures; returns the trial's index.
+  size_t attempt(const std::string& precision, std::vector<std::string> overrides, std::string what) {
+    MixedTrial t{precision, std::move(overrides), std::move(what), kNaN, kNaN, "", false, false};
+    BuildOptions b = options_.build;
+    b.precision = precision;
+    b.precision_of.insert(b.precision_of.end(), t.overrides.begin(), t.overrides.end());
+    std::optional<Engine> engine;
+    std::vector<std::string> lowered;
+    try {
+      engine = build(path_, b);
+      t.error = error_of(*engine);
+      t.time_ms = time_of(*engine);
+      lowered = lowered_nodes(*engine);
+    } catch (const Error& e) {
+      if (e.kind() == ErrorKind::kCancelled || precision == "fp32") throw;
+      t.problem = e.what();
+      if (overrides_allowed()) lowered = lowered_without_verification(b);
+    }
+    trials_.push_back(std::move(t));
+    engines_.push_back(std::move(engine));
+    lowered_.push_back(std::move(lowered));
+    return trials_.size() - 1;
+  }
+
+  bool overrides_allowed() const { return options_.groups > 1; }
+
+  /// Which nodes a build that fails its verification would lower.
+  std::vector<std::string> lowered_without_verification(BuildOptions b) const {
+    b.verify = b.tune = false;
+    try {
+      return lowered_nodes(build(path_, b));
+    } catch (const Error&) {
+      return {};
+    }
+  }
+
+  static std::vector<std::string> lowered_nodes(const Engine& engine) {
+    std::vector<std::string> names;
+    std::set<std::string> seen;
+    const auto j = nlohmann::json::parse(engine.explain_json());
+    for (const auto& r : j["remarks"]) {
+      const std::string text = r["text"];
+      if (r["stage"] != "lower_precision" || r["nodes"].empty() ||
+          (text.find(" in float16") == std::string::npos && text.find(" in bfloat16") == std::string::npos))
+        continue;
+      if (std::string name = r["nodes"][0]; seen.insert(name).second) names.push_back(std::move(name));
+    }
+    return names;
+  }
+
+  double error_of(const Engine& engine) const {
+    double worst = 0;
+    for (size_t i = 0; i < expected_.size(); ++i) {
+      const NamedData found = engine.run(options_.build.samples[i]);
+      if (options_.metric) {
+        worst = std::max(worst, options_.metric(expected_[i], found));
+        continue;
+      }
+      for (const OutputComparison& c : compare(expected_[i], found))
+        worst =
+            std::max(worst, std::isnan(c.relative) ? std::numeric_limits<double>::infinity() : c.relative);
+    }
+    return worst;
+  }
+
+  /// Runs in turn with float32's engine, so that a busy machine slows both; scaled to float32's time.
+  double time_of(const Engine& engine) {
+    Context context = engine.context();
+    std::optional<Context> plain;
+    if (!engines_.empty()) plain.emplace(engines_[0]->context());
+    std::vector<double> ms, plain_ms;
+    for (int i = 0; i < kRuns; ++i) {
+      if (plain) plain_ms.push_back(milliseconds(*plain));
+      ms.push_back(milliseconds(context));
+    }
+    return plain ? median(ms) / median(plain_ms) * trials_[0].time_ms : median(ms);
+  }
+
+  double milliseconds(Context& context) const {
+    const auto from = Clock::now();
+    context.run(options_.build.samples[0]);
+    return std::chrono::duration<double, std::milli>(Clock::now() - from).count();
+  }
+
+  static double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+  }
+
+  MixedResult finish(size_t plain) {
+    size_t best = plain;
+    for (size_t i = 0; i < trials_.size(); ++i) {
+      MixedTrial& t = trials_[i];
+      if (!engines_[i]) continue;
+      t.on_front = std::none_of(trials_.begin(), trials_.end(), [&](const MixedTrial& o) {
+        return (o.time_ms < t.time_ms && o.error <= t.error) || (o.time_ms <= t.time_ms && o.error < t.error);
+      });
+      const bool pays = !lowered_[i].empty() && t.time_ms < kGain * trials_[plain].time_ms;
+      if (i != plain && t.error <= options_.max_error && pays && t.time_ms < trials_[best].time_ms) best = i;
+    }
+    trials_[best].chosen = true;
+    MixedResult r{*engines_[best], std::move(trials_), "", ""};
+    r.reason = best == plain ? "no mixture within the budget is faster than float32 by more than 2%"
+                             : "the fastest within the budget: " + r.trials[best].what;
+    r.decision = decision(r, r.trials[best]);
+    return r;
+  }
+
+  std::string decision(const MixedResult& r, const MixedTrial& chosen) const {
+    const auto number = [](double v) {
+      return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
+    };
+    nlohmann::ordered_json j;
+    j["max_error"] = options_.max_error;
+    j["precision"] = chosen.precision;
+    j["precision_of"] = chosen.overrides;
+    j["reason"] = r.reason;
+    j["trials"] = nlohmann::ordered_json::array();
+    for (const MixedTrial& t : r.trials)
+      j["trials"].push_back({{"what", t.what},
+                             {"precision", t.precision},
+                             {"precision_of", t.overrides},
+                             {"error", number(t.error)},
+                             {"time_ms", number(t.time_ms)},
+                             {"problem", t.problem},
+                             {"on_front", t.on_front},
+                             {"chosen", t.chosen}});
+    return j.dump(1) + "\n";
+  }
+
+  std::string path_;
+  const MixedOptions& options_;
+  std::vector<NamedData> expected_;
+  std::vector<MixedTrial> trials_;
+  std::vector<std::optional<Engine>> engines_;
+  std::vector<std::vector<std::string>> lowered_;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+MixedResult build_mixed(const std::string& onnx_path, const MixedOptions& options) {
+  return Search(onnx_path, options).run();
+}
+
+}  // namespace wootz

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--precision mixed` keeps its budget on the samples, is never slower than float32 as measured, and says what it tried."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+COMMAND = os.environ["WOOTZ_CLI"]
+
+
+def products_model(path):
+    random = np.random.default_rng(1)
+    nodes, tensors, name = [], [], "x"
+    for i in range(6):
+        tensors.append(numpy_helper.from_array((random.normal(size=(64, 64)) / 6).astype(np.float32), f"w{i}"))
+        nodes += [helper.make_node("MatMul", [name, f"w{i}"], [f"m{i}"], f"product{i}"), helper.make_node("Relu", [f"m{i}"], [f"r{i}"], f"relu{i}")]
+        name = f"r{i}"
+    nodes[-1].output[0] = "y"
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [128, 64])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [128, 64])], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+class Mixed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.scratch.name)
+        cls.model, cls.sample, cls.engine = (str(cls.folder / n) for n in ("m.onnx", "s.npz", "m.wtz"))
+        products_model(cls.model)
+        np.savez(cls.sample, x=np.random.default_rng(2).normal(size=(128, 64)).astype(np.float32))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def build(self, *flags):
+        run = subprocess.run([COMMAND, "build", self.model, "-o", self.engine, "--precision", "mixed", "--samples", self.sample, "--no-tune",
+                              "--timing-cache", "", *flags], capture_output=True, text=True, env={**os.environ, "WOOTZ_PYTHON": sys.executable})
+        decision = self.folder / "m.decision.json"
+        return run, json.loads(decision.read_text()) if decision.exists() and run.returncode == 0 else None
+
+    def check(self, decision, budget):
+        trials = decision["trials"]
+        chosen = [t for t in trials if t["chosen"]]
+        self.assertEqual(len(chosen), 1)
+        self.assertLessEqual(chosen[0]["error"], budget)
+        self.assertLessEqual(chosen[0]["time_ms"], trials[0]["time_ms"])
+        self.assertEqual((trials[0]["precision"], decision["precision"]), ("fp32", chosen[0]["precision"]))
+        self.assertTrue(any(t["on_front"] for t in trials))
+        for t in trials:  # nothing beats a trial of the front in both
+            if t["on_front"]:
+                self.assertFalse([o for o in trials if o["time_ms"] and o["time_ms"] < t["time_ms"] and o["error"] < t["error"]])
+        return trials
+
+    def test_a_wide_budget_takes_whole_networks(self):
+        run, decision = self.build("--max-error", "0.1")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual([t["precision"] for t in self.check(decision, 0.1)], ["fp32", "bf16", "fp16"])
+        self.assertIn("chosen", run.stdout)
+
+    def test_a_narrow_budget_tries_parts(self):
+        run, decision = self.build("--max-error", "3e-3")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        trials = self.check(decision, 3e-3)
+        parts = [t for t in trials if "part" in t["what"]]
+        self.assertTrue(parts)
+        self.assertTrue(all(o.endswith("=fp32") for t in parts for o in t["precision_of"]))
+
+    def test_float32_stays_where_nothing_fits(self):
+        run, decision = self.build("--max-error", "1e-6")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.check(decision, 1e-6)
+        self.assertEqual(decision["precision"], "fp32")
+
+    def test_a_script_judges(self):
+        script = self.folder / "metric.py"
+        script.write_text("import sys, numpy as np\na, b = (np.load(p)['y'] for p in sys.argv[1:])\nprint('loss', float(np.abs(a - b).mean()))\n")
+        run, decision = self.build("--metric", str(script), "--budget", "0.5")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.check(decision, 0.5)
+        script.write_text("print('no number')\n")
+        run, _ = self.build("--metric", str(script), "--budget", "0.5")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("print a number", run.stderr)
+
+    def test_wrong_calls_are_named(self):
+        run = subprocess.run([COMMAND, "build", self.model, "-o", self.engine, "--precision", "mixed"], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("at least one sample", run.stderr)
+        self.assertEqual(self.build("--max-error", "0")[0].returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
