@@ -183,9 +183,9 @@ bool takes_pools(const Node& main, const TargetTraits& target) {
   const Dims& w = main.input(1)->constant->dims();
   const Value* x = main.input(0);
   return w.size() == 4 && w[0] % 8 == 0 && w[1] % 8 == 0 && w[2] <= 7 && w[3] <= 7 &&
-         main.attributes.get<int64_t>("group", 1) == 1 && are_all(main, "strides", 1) &&
-         are_all(main, "dilations", 1) && x->layout == Layout::kChannelsLast && x->producer() &&
-         !is_concatenated(*x);
+         w[1] * w[2] * w[3] <= kMostProductsBeforePool && main.attributes.get<int64_t>("group", 1) == 1 &&
+         are_all(main, "strides", 1) && are_all(main, "dilations", 1) && x->layout == Layout::kChannelsLast &&
+         x->producer() && !is_concatenated(*x);
 }
 
 /// The pool of 2x2 windows that alone reads the convolution's result, where enough tiles are left of a
