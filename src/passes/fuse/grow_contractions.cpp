@@ -174,6 +174,9 @@ Node* mean_behind(const Node& main, const std::vector<Node*>& nodes, const SizeM
   return nullptr;
 }
 
+/// Products of a result up to which a pool's traffic is worth more than the turns that two tiles cannot take.
+constexpr int64_t kMostProductsBeforePool = 1536;
+
 /// Whether the target's Hopper kernels take the convolution and write only the largest of each 2x2 pixels:
 /// plain windows in steps of 1 over channels that fill whole copies.
 bool takes_pools(const Node& main, const TargetTraits& target) {
