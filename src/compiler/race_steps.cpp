@@ -35,7 +35,8 @@ std::string reasons(const std::vector<CandidateRecord>& candidates) {
   return text.empty() ? "no family knows the operator" : text;
 }
 
-/// The graph at a batch of four rows, by which a device's large problems are judged.
+/// The graph at a batch of four rows, by which a device's large problems are judged, and on the host extreme
+/// inputs put in one launch.
 std::optional<SmallerBatch> smaller_batch(const Graph& graph, std::span<const Dims> dims) {
   constexpr int64_t kRows = 4;
   const auto fewer = fewer_rows(graph, dims, kRows);
@@ -120,7 +121,7 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
     }
     race.compile_ahead(problems, options.compiled);
   }
-  const auto smaller = on_device ? smaller_batch(*engine.graph, dims) : std::nullopt;
+  const auto smaller = smaller_batch(*engine.graph, dims);
   double check_ms = 0;
   std::map<size_t, RaceWin> own;
   size_t i = 0;

@@ -77,6 +77,8 @@ std::optional<BatchSample> BatchSample::of(const Problem& problem, const Smaller
     sample.source_.push_back(static_cast<int64_t>(random() % static_cast<uint64_t>(smaller.rows)));
   sample.source_.front() = 0;
   sample.source_.back() = smaller.rows - 1;
+  for (int64_t r = 1; r + 1 < smaller.rows && r + 1 < smaller.batch; ++r)
+    sample.source_[static_cast<size_t>(r)] = r;  // each stands somewhere
   try {
     if (!sample.rows_are_alone(seed)) return std::nullopt;
   } catch (const Error&) {
@@ -114,6 +116,24 @@ std::vector<int64_t> BatchSample::in_few(size_t output, const std::vector<int64_
   const int64_t row = element_count(Dims(dims.begin() + 1, dims.end())) * extent;
   std::vector<int64_t> result;
   for (int64_t flat : at) result.push_back(source_[static_cast<size_t>(flat / row)] * row + flat % row);
+  return result;
+}
+
+std::vector<int64_t> BatchSample::in_places_of(int64_t row, size_t output,
+                                               const std::vector<int64_t>& at) const {
+  std::vector<size_t> places;
+  for (size_t r = 0; r < source_.size(); ++r)
+    if (source_[r] == row) places.push_back(r);
+  const Dims& dims = few_.outputs[output].dims;
+  const int64_t size = element_count(Dims(dims.begin() + 1, dims.end())) * output_per_row_[output];
+  std::vector<int64_t> result;
+  for (int64_t flat : at) {
+    if (places.empty()) break;
+    const size_t place = static_cast<size_t>(flat / size) * places.size() / source_.size();
+    result.push_back(static_cast<int64_t>(places[place]) * size + flat % size);
+  }
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 

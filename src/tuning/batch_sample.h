@@ -32,6 +32,8 @@ class BatchSample {
   const std::vector<int64_t>& source() const { return source_; }
   /// Flat row-major positions in output i of the whole as positions in the few's.
   std::vector<int64_t> in_few(size_t output, const std::vector<int64_t>& at) const;
+  /// Positions in output i of the whole moved to rows where `row` of the few stands: sorted, each once.
+  std::vector<int64_t> in_places_of(int64_t row, size_t output, const std::vector<int64_t>& at) const;
 
  private:
   BatchSample(const Problem& problem, const SmallerBatch& smaller);

@@ -143,19 +143,41 @@ void ProblemBuffers::change_inputs(const KindChange& change) {
 }
 
 void ProblemBuffers::fill(std::span<const Datum> inputs, const BatchSample& few, Stream& stream) {
-  WOOTZ_ASSERT(on_device_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorDesc& d = problem_.inputs[i];
     if (d.constant || d.dtype == DType::kUndefined) continue;
+    if (!on_device_ && few.has_batch(i)) {
+      spread_on_host(i, inputs[i].tensor, few);
+      continue;
+    }
     if (few.has_batch(i)) {
       spread(i, inputs[i].tensor, few, stream);
       continue;
     }
     copy_in_parallel(input_storage_[i].as<char>(), d, inputs[i].tensor.as<char>());
-    static_cast<DeviceStream&>(stream).upload(inputs_[i], input_storage_[i].data(),
-                                              input_storage_[i].size_bytes());
+    if (on_device_)
+      static_cast<DeviceStream&>(stream).upload(inputs_[i], input_storage_[i].data(),
+                                                input_storage_[i].size_bytes());
   }
   stream.synchronize();
+}
+
+void ProblemBuffers::spread_on_host(size_t input, const Tensor& rows, const BatchSample& few) {
+  const TensorDesc& d = few.few().inputs[input];
+  Tensor& to = input_storage_[input];
+  const size_t row = static_cast<size_t>(few.extent(input) * d.strides[0]) * dtype_size(d.dtype);
+  const size_t count = static_cast<size_t>(d.dims[0] / few.extent(input));
+  Tensor stored = Tensor::zeros(DType::kUint8, {static_cast<int64_t>(row * count)});
+  copy_in_parallel(stored.as<char>(), d, rows.as<char>());
+  const auto places = static_cast<int64_t>(few.source().size());
+  (*ThreadPool::shared(allowed_cpus()))([&](int part, int parts) {
+    for (int64_t r = places * part / parts; r < places * (part + 1) / parts; ++r) {
+      const size_t at = static_cast<size_t>(r) * row;
+      std::memcpy(to.as<char>() + at,
+                  stored.as<char>() + static_cast<size_t>(few.source()[static_cast<size_t>(r)]) * row,
+                  std::min(row, to.size_bytes() - at));
+    }
+  });
 }
 
 /// One copy over the bus, the others within the device.

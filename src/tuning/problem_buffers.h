@@ -21,7 +21,7 @@ class ProblemBuffers {
   ProblemBuffers& operator=(const ProblemBuffers&) = delete;
 
   void fill(std::span<const Datum> inputs, Stream& stream);
-  /// On a device: the few rows of a batch, each in all the places that it has in the whole.
+  /// The few rows of a batch, each in all the places that it has in the whole.
   void fill(std::span<const Datum> inputs, const BatchSample& few, Stream& stream);
   /// On the host: other kinds of the random inputs that `fill` has put there; they stay for the next kind.
   void change_inputs(const KindChange& change);
@@ -40,6 +40,7 @@ class ProblemBuffers {
  private:
   void* place(Tensor& storage);
   void spread(size_t input, const Tensor& rows, const BatchSample& few, Stream& stream);
+  void spread_on_host(size_t input, const Tensor& rows, const BatchSample& few);
   void send(const std::vector<Tensor>& storage, const std::vector<void*>& to, Stream& stream);
   size_t byte_offset(size_t i, int64_t flat) const;
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "tuning/cold_memory.h"
+#include "tuning/extremes_at_once.h"
 #include "tuning/problem_key.h"
 #include "tuning/race_candidate.h"
 #include "tuning/region_check.h"
@@ -140,12 +141,54 @@ class Race::Proof {
 
   /// Whether they are right on extreme inputs as well.
   bool holds_on_extremes(Candidate& c) {
+    if (extremes_at_once()) {
+      run_at_once(c);
+      return c.runs();
+    }
     for (InputKind kind : {InputKind::kLarge, InputKind::kTiny, InputKind::kSparse, InputKind::kNonFinite})
       if (c.runs()) fill(kind), run(c, kind);
     return c.runs();
   }
 
  private:
+  /// Whether one launch does for all of them.
+  bool extremes_at_once() {
+    if (asked_at_once_) return at_once_ != nullptr;
+    asked_at_once_ = true;
+    if (race_.device_ || !race_.smaller_) return false;
+    const auto start = Clock::now();
+    at_once_ =
+        ExtremesAtOnce::of(problem_, bindings_, *race_.smaller_, kSeed, race_.options_.checked_elements / 3);
+    spent_ms_ += elapsed_us(start) / 1e3;
+    return at_once_ != nullptr;
+  }
+
+  void run_at_once(Candidate& c) {
+    const auto start = Clock::now();
+    if (!filled_at_once_) at_once_->fill(buffers_, *race_.stream_);
+    filled_at_once_ = true;
+    filled_.reset();
+    InputKind kind = InputKind::kLarge;
+    const CheckResult found = at_once_->run(*c.kernel, *race_.stream_, *c.tactic, buffers_, kind);
+    take(c, found, kind);
+    spent_ms_ += elapsed_us(start) / 1e3;
+  }
+
+  void take(Candidate& c, const CheckResult& found, InputKind kind) {
+    c.record.error = std::max(c.record.error, found.error);
+    if (found.failure.empty()) return;
+    c.record.refusal = found.failure, c.is_out = true;
+    if (!race_.options_.on_wrong) return;
+    // The inputs of extreme kinds are made where they are needed, and here once more.
+    const auto check = checks_.find(kind);
+    const bool has_inputs = check != checks_.end() && !check->second->inputs().empty();
+    const int most_integer = check == checks_.end() ? 1 : check->second->most_integer();
+    const std::vector<Datum> made =
+        has_inputs ? std::vector<Datum>() : make_inputs(problem_, kind, kSeed, most_integer);
+    race_.options_.on_wrong({&problem_, c.record.tactic_id, c.tactic->version(), c.record.config,
+                             found.failure, kind, kSeed, has_inputs ? &check->second->inputs() : &made});
+  }
+
   /// Fewer elements of the extreme kinds: each makes its own expectation.
   void fill(InputKind kind) {
     if (filled_ == kind) return;
@@ -169,6 +212,7 @@ class Race::Proof {
     }
     if (kind != InputKind::kRandom) spent_ms_ += elapsed_us(filling) / 1e3;  // the others are for timing
     filled_ = kind;
+    filled_at_once_ = false;
   }
 
   /// On the host the launch on random inputs, with cold weights, is the first round of timing too.
@@ -181,13 +225,7 @@ class Race::Proof {
           "check " + c.record.tactic_id + " " + c.record.config + ": " + problem_key(problem_));
     const CheckResult found =
         checks_.at(kind)->run(*c.kernel, race_.backend_, *race_.stream_, *c.tactic, buffers_);
-    c.record.error = std::max(c.record.error, found.error);
-    if (!found.failure.empty()) {
-      c.record.refusal = found.failure, c.is_out = true;
-      if (race_.options_.on_wrong)
-        race_.options_.on_wrong({&problem_, c.record.tactic_id, c.tactic->version(), c.record.config,
-                                 found.failure, kind, kSeed, &checks_.at(kind)->inputs()});
-    }
+    take(c, found, kind);
     if (times) c.times_us.push_back(found.launch_us);
     spent_ms_ += (elapsed_us(start) - (times ? found.launch_us : 0)) / 1e3;
   }
@@ -200,6 +238,8 @@ class Race::Proof {
   std::optional<BatchSample> few_;
   std::map<InputKind, std::unique_ptr<RegionCheck>> checks_;
   std::vector<Datum> spare_;  // inputs of a kind that is done
+  std::unique_ptr<ExtremesAtOnce> at_once_;
+  bool asked_at_once_ = false, filled_at_once_ = false;
   std::optional<InputKind> filled_;
 };
 

@@ -75,13 +75,28 @@ double error_bound(const Problem& problem, const Tactic& tactic) {
 RegionCheck::RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
                          size_t most_elements, const BatchSample* few, std::vector<Datum> spare)
     : problem_(problem), few_(few), bindings_(few ? few->bindings() : bindings), kind_(kind), seed_(seed) {
+  make(most_elements, std::move(spare));
+}
+
+RegionCheck::RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
+                         size_t most_elements, const BatchSample* few, int64_t row)
+    : problem_(problem),
+      few_(few),
+      bindings_(few ? few->bindings() : bindings),
+      kind_(kind),
+      seed_(seed),
+      row_(row) {
+  make(most_elements, {});
+}
+
+void RegionCheck::make(size_t most_elements, std::vector<Datum> spare) {
   // Integers may be indices into something of size 1: the reference refuses what is out of range.
   try {
-    inputs_ = make_inputs(judged(), kind, seed, most_integer_, std::move(spare));
+    inputs_ = make_inputs(judged(), kind_, seed_, most_integer_, std::move(spare));
     expect(most_elements);
   } catch (const Error&) {
     most_integer_ = 0;
-    inputs_ = make_inputs(judged(), kind, seed, most_integer_);
+    inputs_ = make_inputs(judged(), kind_, seed_, most_integer_);
     expect(most_elements);
   }
 }
@@ -102,6 +117,7 @@ void RegionCheck::expect(size_t most_elements) {
       continue;
     }
     positions_.push_back(sample_positions(problem_.outputs[i].dims, most_elements, seed_ + i));
+    if (row_) positions_.back() = few_->in_places_of(*row_, i, positions_.back());
     expected_.push_back(reference.elements(body.outputs()[i], judged_positions(i)));
   }
 }
@@ -179,6 +195,12 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
       }
     }
   }
+  CheckResult result = judge(tactic, buffers);
+  result.launch_us = launch_us;
+  return result;
+}
+
+CheckResult RegionCheck::judge(const Tactic& tactic, const ProblemBuffers& buffers) {
   const double bound = error_bound(problem_, tactic);
   CheckResult result = compare(buffers, bound);
   if (!(result.error <= bound) && kind_ == InputKind::kLarge && excused_.empty()) {
@@ -187,7 +209,6 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
   }
   if (!(result.error <= bound) && result.failure.empty())
     result.failure = "a NaN was lost on non-finite inputs";
-  result.launch_us = launch_us;
   return result;
 }
 

@@ -33,6 +33,10 @@ class RegionCheck {
   /// Of the few, where there are.
   const std::vector<Datum>& inputs() const { return inputs_; }
   int most_integer() const { return most_integer_; }
+  /// The same for a row of the few alone, in those rows of the whole where it stands.
+  RegionCheck(const Problem& problem, const Bindings& bindings, InputKind kind, uint64_t seed,
+              size_t most_elements, const BatchSample* few, int64_t row);
+
   /// Gives the inputs' memory to the next check; a later one that needs them makes them again.
   std::vector<Datum> take_inputs() { return std::move(inputs_); }
 
@@ -40,8 +44,12 @@ class RegionCheck {
   /// device is lost.
   CheckResult run(Kernel& kernel, const Backend& backend, Stream& stream, const Tactic& tactic,
                   ProblemBuffers& buffers);
+  /// The two halves of run: before the launch, and behind it.
+  void poison(ProblemBuffers& buffers, Stream& stream) const { buffers.poison(positions_, stream); }
+  CheckResult judge(const Tactic& tactic, const ProblemBuffers& buffers);
 
  private:
+  void make(size_t most_elements, std::vector<Datum> spare);
   void expect(size_t most_elements);
   void excuse();
   /// The problem that the reference computes.
@@ -55,6 +63,7 @@ class RegionCheck {
   const Bindings& bindings_;  // of what the reference sees
   InputKind kind_;
   uint64_t seed_;
+  std::optional<int64_t> row_;  // of the few, that alone is looked at
   int most_integer_ = 1;
   std::vector<Datum> inputs_;
   std::vector<std::vector<int64_t>> positions_;  // by output

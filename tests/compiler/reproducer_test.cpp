@@ -3,6 +3,8 @@
 #include "compiler/reproducer.h"
 
 #include <wootz/op.h>
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "base/files.h"
@@ -45,9 +47,31 @@ void add_wrong_op() {
   add_op(std::move(op));
 }
 
+/// y = x, and a kernel that loses what is not finite.
+void add_op_wrong_on_nan() {
+  UserOp op;
+  op.domain = "test.reproducer";
+  op.name = "WrongOnNan";
+  op.infer = [](std::span<const TensorInfo> in, const OpAttributes&) {
+    return std::vector<TensorInfo>{in[0]};
+  };
+  op.evaluate = [](std::span<const Tensor> in, const OpAttributes&) { return std::vector<Tensor>{in[0]}; };
+  OpKernel kernel;
+  kernel.name = "finite";
+  kernel.run = [](std::span<const Tensor> in, std::span<Tensor> out, const OpAttributes&) {
+    for (int64_t i = 0; i < in[0].size(); ++i)
+      out[0].as<float>()[i] = std::isfinite(in[0].as<float>()[i]) ? in[0].as<float>()[i] : 0;
+  };
+  op.kernels.push_back(std::move(kernel));
+  add_op(std::move(op));
+}
+
 class Reproducer : public testing::Test {
  protected:
-  static void SetUpTestSuite() { add_wrong_op(); }
+  static void SetUpTestSuite() {
+    add_wrong_op();
+    add_op_wrong_on_nan();
+  }
   void SetUp() override {
     folder_ = fs::temp_directory_path() / ("wootz_reproducer_" + std::to_string(getpid()));
     fs::remove_all(folder_);
@@ -92,6 +116,18 @@ TEST_F(Reproducer, HoldsRegionInputsSeedAndCommand) {
     EXPECT_EQ(e.kind(), ErrorKind::kVerification);
     EXPECT_NE(e.message().find("element 127"), std::string::npos) << e.message();
   }
+}
+
+TEST_F(Reproducer, OfAnExtremeKindHoldsItsInputs) {
+  std::string text = model();
+  text.replace(text.find("::Wrong"), 7, "::WrongOnNan");
+  compile_text(text, options_);
+  ASSERT_EQ(kept().size(), 1u);
+  const std::string readme(MappedFile::open((kept()[0] / "README.txt").string())->text());
+  EXPECT_NE(readme.find("non-finite"), std::string::npos) << readme;
+  const auto input = MappedFile::open((kept()[0] / "test_data_set_0" / "input_0.pb").string());
+  const std::vector<double> x = read_tensor_proto(std::as_bytes(std::span(input->text()))).to_doubles();
+  EXPECT_TRUE(std::any_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }));
 }
 
 TEST_F(Reproducer, IsKeptOnce) {
