@@ -11,6 +11,7 @@
 #include <wootz/wootz.h>
 
 #include "python/arrays.h"
+#include "python/mixed.h"
 #include "python/ops.h"
 #include "python/options.h"
 #include "python/quantize.h"
@@ -60,6 +61,7 @@ nb::list tensor_list(const std::vector<TensorInfo>& infos) {
 }
 
 Engine build_model(const nb::object& model, const nb::dict& keywords) {
+  if (asks_for_mixed(keywords)) return build_mixed_model(model, keywords);
   const BuildOptions options = options_from_kwargs(keywords);
   if (nb::isinstance<nb::bytes>(model)) {
     const auto bytes = nb::cast<nb::bytes>(model);

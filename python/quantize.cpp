@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include <wootz/doctor.h>
 #include <wootz/quantize.h>
 
 #include "python/options.h"
@@ -129,9 +130,39 @@ nb::dict quantize_model(const nb::object& model, const nb::object& output, const
   return dict_of(report);
 }
 
+nb::dict diagnose_model(const nb::object& model, const nb::object& samples, const std::string& precision,
+                        size_t max_samples, int threads) {
+  DoctorOptions options{precision, max_samples, threads, {}};
+  const auto path = nb::cast<std::string>(nb::str(model));
+  const SampleSource source = source_from(samples);
+  Diagnosis d;
+  {
+    nb::gil_scoped_release release;
+    d = diagnose(path, source, options);
+  }
+  nb::dict report;
+  nb::list symptoms;
+  for (const Symptom& s : d.symptoms) {
+    nb::dict row;
+    row["tensor"] = s.tensor;
+    row["node"] = s.node;
+    row["op"] = s.op;
+    row["kind"] = s.kind;
+    row["detail"] = s.detail;
+    row["advice"] = s.advice;
+    symptoms.append(row);
+  }
+  report["symptoms"] = symptoms;
+  report["overrides"] = d.overrides;
+  report["samples"] = d.samples;
+  return report;
+}
+
 }  // namespace
 
 void define_quantize(nb::module_& module) {
+  module.def("doctor", &diagnose_model, "model"_a, "samples"_a, "precision"_a = "fp16", "max_samples"_a = 64,
+             "threads"_a = 0);
   module.def("quantize", &quantize_model, "model"_a, "output"_a, "samples"_a.none(), "options"_a);
 }
 

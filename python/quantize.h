@@ -4,7 +4,7 @@
 
 namespace wootz::python {
 
-/// Adds `quantize` to the module: samples from an iterable of dicts, options by name.
+/// Adds `quantize` and `doctor` to the module: samples from an iterable of dicts, options by name.
 void define_quantize(nanobind::module_& module);
 
 }  // namespace wootz::python

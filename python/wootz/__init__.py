@@ -22,7 +22,7 @@ class TensorInfo(NamedTuple):
 
 
 from . import _wootz  # noqa: E402  the module looks up Error and TensorInfo here
-from ._wootz import Context, Engine, __version__, compare, devices, load, run_reference  # noqa: E402
+from ._wootz import Context, Engine, __version__, compare, devices, doctor, load, run_reference  # noqa: E402
 
 
 def build(model, **options):
@@ -33,7 +33,9 @@ def build(model, **options):
     tactics=[patterns of those to use where they serve], reproducers="default" (folder for what shows a wrong tactic, or None),
     samples=[{name: array}] to verify on, verify_shapes=[{input: dims}] to verify at besides the tuned ones,
     progress=callable(stage, detail, fraction) that may return False to cancel,
-    disabled_passes=[names], max_patches=-1, dump_folder="".
+    disabled_passes=[names], max_patches=-1, dump_folder="", precision="fp32" (or "tf32", "fp16", "bf16"), precision_of=[PATTERN=TYPE].
+    precision="mixed" searches for the fastest mixture of types within max_error=1e-2 on the samples (or within it as judged by
+    metric=callable(expected, found) over dicts of arrays); search_seconds=0 bounds the search.
     """
     return _wootz.build(model, options)
 
@@ -70,5 +72,5 @@ from .ops import op  # noqa: E402
 Engine.explain = _explain
 Engine.verify = _verify
 
-__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "load", "op", "quantize",
+__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "doctor", "load", "op", "quantize",
            "run_reference"]

@@ -62,7 +62,17 @@ def build(
     disabled_passes: Sequence[str] = ...,
     max_patches: int = -1,
     dump_folder: str = "",
+    max_error: float = 1e-2,
+    metric: Callable[[dict[str, Any], dict[str, Any]], float] = ...,
+    search_seconds: float = 0,
 ) -> Engine: ...
+def doctor(
+    model: str | PathLike[str],
+    samples: Iterable[Mapping[str, Any]],
+    precision: str = "fp16",
+    max_samples: int = 64,
+    threads: int = 0,
+) -> dict[str, Any]: ...
 def quantize(
     model: str | PathLike[str],
     output: str | PathLike[str],

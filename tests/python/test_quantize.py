@@ -324,6 +324,22 @@ class Products(unittest.TestCase):
             mean[correct] = np.abs(np.mean(errors, axis=(0, 1, 2))).mean()
         self.assertLess(mean[True], 0.6 * mean[False])
 
+    def test_mixed_precision_and_the_doctor(self):
+        calls = []
+
+        def loss(expected, found):
+            calls.append(1)
+            return float(np.abs(expected["y"] - found["y"]).max())
+        engine = wootz.build(self.model, precision="mixed", metric=loss, max_error=0.05, samples=self.samples[:1], tune=False, timing_cache=None)
+        self.assertTrue(calls)
+        self.assertLessEqual(loss({"y": peer(self.model, self.samples[0])["y"]}, engine.run(self.samples[0])), 0.06)
+        with self.assertRaises(wootz.Error):
+            wootz.build(self.model, precision="mixed")
+        wild = [{"x": self.samples[0]["x"] * np.float32(1e6)}]
+        report = wootz.doctor(self.model, wild)
+        self.assertIn(("x", "overflow"), {(s["tensor"], s["kind"]) for s in report["symptoms"]})
+        self.assertEqual(report["samples"], 1)
+
     def test_dynamic_products_and_lstm(self):
         path = str(self.folder / "dynamic.onnx")
         report = wootz.quantize(self.model, path, dynamic=True)
