@@ -110,6 +110,7 @@ const Command kCommands[] = {
     {"diff", "show how two engines differ: tactics, times, memory, remarks", wootz::cli::run_diff},
     {"check", "list every problem of a model and every operator without a kernel, without building it",
      wootz::cli::run_check},
+    {"reduce", "cut a model that fails down to the smallest one that still does", wootz::cli::run_reduce},
     {"tune", "race an engine's kernels again on this machine", wootz::cli::run_tune},
 };
 
@@ -145,6 +146,20 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
                         "--precision mixed: no new trial after so long; 0: no limit");
     command->add_option("--decision", o.decision,
                         "--precision mixed: file for the choice and its reasons; default: beside the engine");
+  }
+  if (name == "reduce") {
+    command->add_option("-o,--output", o.output, "the model to write");
+    command
+        ->add_option(
+            "--check", o.check,
+            "what failing is: wrong (a result out of its bound), error (the whole model's), slow (4 times "
+            "what "
+            "arithmetic and memory allow), or a command with {} for the model that exits other than with 0")
+        ->capture_default_str();
+    command->add_flag("--keep-weights", o.keep_weights, "the model's weights instead of random ones");
+    command->add_option("--seconds", o.seconds, "seconds after which nothing more is tried")
+        ->capture_default_str()
+        ->check(between(0, kLongestBench));
   }
   if (name == "run" || name == "bench" || name == "compare")
     command->add_option("--inputs", o.inputs, "a .npz file with an array for each input");

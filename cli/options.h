@@ -37,6 +37,9 @@ struct Options {
   std::string html;                                         // explain; the page to write
   double max_error = 1e-2, budget = 0, search_seconds = 0;  // build --precision mixed
   std::string metric, decision;
+  std::string check = "wrong";                              // reduce; what failing is
+  bool keep_weights = false;                                // reduce
+  double seconds = 600;                                     // reduce; no new tries after that
 };
 
 BuildOptions build_options(const Options& options);
@@ -68,6 +71,7 @@ int run_verify(const Options& options);
 int run_compare(const Options& options);
 int run_diff(const Options& options);
 int run_tune(const Options& options);
+int run_reduce(const Options& options);
 int run_check(const Options& options);
 
 }  // namespace wootz::cli

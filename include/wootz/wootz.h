@@ -9,5 +9,6 @@
 #include <wootz/mixed.h>
 #include <wootz/op.h>
 #include <wootz/quantize.h>
+#include <wootz/reduce.h>
 #include <wootz/tensor.h>
 #include <wootz/version.h>

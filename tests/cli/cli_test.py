@@ -265,5 +265,21 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(set(os.listdir(self.folder)), before)
 
 
+    def test_reduce(self):
+        small = self.path("small.onnx")
+        chain = self.path("chain.onnx")
+        conv_model(chain, layers=5)
+        run = subprocess.run([COMMAND, "reduce", chain, "-o", small, "--check", "! grep -q conv3 {}", "--json"], capture_output=True,
+                             text=True)
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertEqual([n.name for n in onnx.load(small).graph.node], ["conv3"])
+        self.check(WRONG_CALL, "the whole model passes", "reduce", self.model, "-o", self.path("none.onnx"), "--no-tune",
+                   "--timing-cache", "")
+        self.check(WRONG_CALL, "--check: expected", "reduce", self.model, "-o", self.path("none.onnx"), "--check", "ugly")
+        self.check(WRONG_CALL, "found the engine", "reduce", self.engine, "-o", self.path("none.onnx"))
+        self.check(WRONG_CALL, "expected -o", "reduce", self.model)
+        self.check(NO_FILE, "no/such", "reduce", self.model, "-o", "no/such/folder/x.onnx")
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv)
