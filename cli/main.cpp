@@ -77,6 +77,12 @@ void add_build_flags(CLI::App& command, Options& o) {
   command.add_option("--mark", o.marks, "an inner tensor that becomes an output too");
   command.add_option("--timing-cache", o.timing_cache,
                      "file of measured times; default: ~/.cache/wootz/timings.txt; '': none");
+  command.add_option(
+      "--decisions", o.decisions,
+      "a file of tactics by problem: those in it are taken, new ones are added; the same file gives the "
+      "same engine");
+  command.add_flag("--deterministic", o.deterministic,
+                   "the same bits in every run and for every batch, checked; keeps vendor libraries out");
   command.add_option("--tactic", o.tactics,
                      "a tactic (* and ? match any text) that the regions it serves are left to; the build "
                      "fails where it is wrong");
@@ -178,6 +184,8 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
     command->add_option("--duration", o.duration, "seconds to measure")
         ->capture_default_str()
         ->check(between(0, kLongestBench));
+    command->add_option("--trace", o.trace,
+                        "write what steps, threads and the GPU did in one run, for Perfetto");
     command->add_option("--iterations", o.iterations, "runs to measure instead of a duration")
         ->check(CLI::PositiveNumber);
   }

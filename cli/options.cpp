@@ -77,6 +77,8 @@ BuildOptions build_options(const Options& o) {
   }
   b.timing_cache = o.timing_cache;
   b.tactics = o.tactics;
+  b.decisions = o.decisions;
+  b.deterministic = o.deterministic;
   b.reproducers = o.reproducers;
   b.marks = o.marks;
   b.disabled_passes = o.disabled_passes;
@@ -96,6 +98,8 @@ std::string build_flag(const Options& o) {
   if (!o.precision_of.empty()) return "--precision-of";
   if (!o.samples.empty()) return "--samples";
   if (!o.tactics.empty()) return "--tactic";
+  if (!o.decisions.empty()) return "--decisions";
+  if (o.deterministic) return "--deterministic";
   if (!o.disabled_passes.empty()) return "--disable-pass";
   if (o.max_patches != Options().max_patches) return "--max-patches";
   if (!o.dump.empty()) return "--dump";

@@ -19,6 +19,8 @@ struct Options {
   std::vector<std::string> shapes;  // NAME:1x3x224x224
   std::vector<std::string> marks;
   std::vector<std::string> tactics;  // patterns
+  std::string decisions;             // the file
+  bool deterministic = false;
   std::string reproducers = "default";
   std::vector<std::string> disabled_passes;
   std::string precision = "fp32";
@@ -40,6 +42,7 @@ struct Options {
   std::string check = "wrong";                              // reduce; what failing is
   bool keep_weights = false;                                // reduce
   double seconds = 600;                                     // reduce; no new tries after that
+  std::string trace;                                        // bench; the file to write
 };
 
 BuildOptions build_options(const Options& options);

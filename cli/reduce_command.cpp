@@ -35,8 +35,10 @@ std::vector<std::string> build_words(const Options& o) {
   add("--disable-pass", o.disabled_passes);
   add("--tactic", o.tactics);
   if (!o.target.empty()) add("--target", {o.target});
-  for (const auto& [flag, is_set] :
-       {std::pair{"--no-tune", o.no_tune}, {"--no-verify", o.no_verify}, {"--no-vendor", o.no_vendor}})
+  for (const auto& [flag, is_set] : {std::pair{"--no-tune", o.no_tune},
+                                     {"--no-verify", o.no_verify},
+                                     {"--no-vendor", o.no_vendor},
+                                     {"--deterministic", o.deterministic}})
     if (is_set) words.emplace_back(flag);
   return words;
 }

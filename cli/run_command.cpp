@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/output_path.h"
 #include "cli/percentile.h"
+#include "cli/trace.h"
 
 namespace wootz::cli {
 namespace {
@@ -103,6 +104,7 @@ int run_run(const Options& o) {
 }
 
 int run_bench(const Options& o) {
+  if (!o.trace.empty()) writable_path(o.trace);
   const Engine engine = open_for_inputs(o);
   const NamedData named = o.inputs.empty() ? random_inputs(engine, o) : named_inputs(o.inputs);
   Context context = engine.context(o.threads);
@@ -146,6 +148,7 @@ int run_bench(const Options& o) {
                             median(&DeviceTimes::download_us)};
   std::vector<StepTime> steps;
   context.run_profiled(named, steps);
+  if (!o.trace.empty()) write_trace(engine, context, named, o.trace);
   if (o.json) {
     nlohmann::json j{{"runs", ms.size()},
                      {"mean_ms", sum / double(ms.size())},

@@ -31,6 +31,12 @@ struct BuildOptions {
   std::string precision = "fp32";
   /// "PATTERN=fp32|fp16|bf16" for nodes by name, output or operator; `*` and `?` match any text.
   std::vector<std::string> precision_of;
+  /// The same bits in every run and for every batch, checked on the finished engine (kVerification); no
+  /// vendor library.
+  bool deterministic = false;
+  /// A file of decisions: tactics that stand there are taken, new ones are added. The same model and a
+  /// complete file give the same engine (fact content_hash). Empty: none.
+  std::string decisions;
   std::string timing_cache = "default";  // a path, "default" (docs/cli.md) or "" for none
   /// Tactics by id, * and ? match any text: a region that one of them serves is left to them. A wrong result
   /// of one then fails the build (kVerification) instead of putting it out of the race.

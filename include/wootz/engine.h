@@ -41,6 +41,14 @@ struct StepTime {
   std::vector<std::string> origins;  // ONNX nodes
   std::string tactic;
   double time_us = 0;
+  double start_us = 0;     // since the run began
+  bool on_device = false;  // on the GPU's clock, from its first copy on
+};
+
+/// A stretch of work of one thread.
+struct ThreadSpan {
+  int thread = 0;  // 0: the caller
+  double start_us = 0, time_us = 0;
 };
 
 /// What a run spent on a GPU, in microseconds of its clock: copying inputs there, computing (steps on the
@@ -62,6 +70,9 @@ class WOOTZ_API Context {
   NamedData run(const NamedData& inputs, const OutputAllocator& allocator = {});
   /// The same, with each step's time.
   NamedData run_profiled(const NamedData& inputs, std::vector<StepTime>& times);
+  /// And with what each CPU thread did, on the same clock; not beside other runs in the process.
+  NamedData run_profiled(const NamedData& inputs, std::vector<StepTime>& times,
+                         std::vector<ThreadSpan>& threads);
   /// The hot path for callers that hold tensors in the engine's own order: no name is looked up, nothing is
   /// allocated on a prepared shape whose outputs have memory, and failures come back as text (empty:
   /// success).

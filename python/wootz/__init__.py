@@ -30,6 +30,7 @@ def build(model, **options):
 
     Options: device="cpu", threads=0 (all), shapes={name: dims} to tune for, tune=True, verify=True,
     vendor_libraries=True, timing_cache="default" (a path, or None), marks=[inner tensors to return too],
+    deterministic=False (the same bits for every batch, checked), decisions=None (a file of tactics to follow and add to),
     tactics=[patterns of those to use where they serve], reproducers="default" (folder for what shows a wrong tactic, or None),
     samples=[{name: array}] to verify on, verify_shapes=[{input: dims}] to verify at besides the tuned ones,
     progress=callable(stage, detail, fraction) that may return False to cancel,

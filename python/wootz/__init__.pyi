@@ -53,6 +53,8 @@ def build(
     precision: str = "fp32",
     precision_of: Sequence[str] = ...,
     timing_cache: str | None = "default",
+    deterministic: bool = False,
+    decisions: str | PathLike[str] | None = None,
     tactics: Sequence[str] = ...,
     reproducers: str | None = "default",
     marks: Sequence[str] = ...,

@@ -28,6 +28,10 @@ constexpr int kPausesPerLook = 64;  // reading the clock costs more than a pause
 std::atomic<int> forks{0};
 void count_fork() { forks.fetch_add(1, std::memory_order_relaxed); }
 
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
 void futex(std::atomic<uint32_t>& word, int op, uint32_t value) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), op, value, nullptr, nullptr, 0);
 }
@@ -94,8 +98,15 @@ struct ThreadPool::State {
     stride = helpers + 1;
     keep_off_callers_cpu();
     for (int i = 0; i < helpers; ++i) give(workers[size_t(i)]);
-    for (int p = 0; p < count; p += stride) f(c, p, count);
+    for (int p = 0; p < count; p += stride) call(0, f, c, p, count);
     for (int i = 0; i < helpers; ++i) join(workers[size_t(i)]);
+  }
+
+  void call(int thread, Function f, void* c, int p, int count) {
+    if (!records.load(std::memory_order_relaxed)) return f(c, p, count);
+    const int64_t begin = now_ns();
+    f(c, p, count);
+    recorded[size_t(thread)].push_back({thread, begin, now_ns()});
   }
 
   /// Only spins: the other parts are as long as the caller's own. It yields after a while, because where
@@ -131,7 +142,7 @@ struct ThreadPool::State {
       ++seen;
       const Function f = function;
       if (!f) return;
-      for (int p = part; p < parts; p += stride) f(context, p, parts);
+      for (int p = part; p < parts; p += stride) call(part, f, context, p, parts);
       w.done.store(seen, std::memory_order_release);
     }
   }
@@ -157,7 +168,9 @@ struct ThreadPool::State {
   std::atomic<int> started{0};
   std::atomic<int> callers{0};
   std::atomic<bool> busy{false};
-  int avoided = -1, placed = 0;  // under `busy`, like the job below
+  std::atomic<bool> records{false};
+  std::vector<std::vector<PartSpan>> recorded;  // by thread, which alone writes there
+  int avoided = -1, placed = 0;                 // under `busy`, like the job below
   Function function = nullptr;
   void* context = nullptr;
   int parts = 0, stride = 1;
@@ -192,6 +205,20 @@ void ThreadPool::run(Function function, void* context, int parts) {
   }
   s.run(function, context, parts, helpers);
   s.busy.store(false, std::memory_order_release);
+}
+
+void ThreadPool::start_recording() {
+  state_->recorded.assign(size_t(state_->capacity) + 1, {});
+  state_->records.store(true);
+}
+
+std::vector<PartSpan> ThreadPool::stop_recording() {
+  state_->records.store(false);
+  std::vector<PartSpan> all;
+  for (const std::vector<PartSpan>& spans : state_->recorded)
+    all.insert(all.end(), spans.begin(), spans.end());
+  state_->recorded.clear();
+  return all;
 }
 
 void ThreadPool::begin_run() {

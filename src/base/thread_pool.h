@@ -3,8 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 namespace wootz {
+
+/// A part that a thread of the pool worked on, in nanoseconds of the steady clock.
+struct PartSpan {
+  int thread;  // 0: the caller
+  int64_t begin_ns, end_ns;
+};
 
 /// A fork-join pool: the caller is part 0, the workers are parts 1..n-1. A fork allocates nothing. Idle
 /// workers spin for a bounded time, then park. Several callers at once: one gets the workers, the others run
@@ -45,6 +52,9 @@ class ThreadPool {
   /// network costs no wake-up.
   void begin_run();
   void end_run();
+  /// Between the two calls every part is timed; not while others use the pool's threads.
+  void start_recording();
+  std::vector<PartSpan> stop_recording();
 
  private:
   struct State;

@@ -45,6 +45,8 @@ CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
   for (const std::string& text : o.precision_of)
     c.precision.overrides.push_back(parse_precision_override(text));
   c.timing_cache = cache_path(o.timing_cache);
+  c.deterministic = o.deterministic;
+  c.decisions = o.decisions;
   c.tactics = o.tactics;
   c.reproducers = o.reproducers == "default" ? default_reproducer_folder() : o.reproducers;
   c.marks = o.marks;

@@ -17,6 +17,7 @@
 #include "compiler/trials.h"
 #include "compiler/tuned_shapes.h"
 #include "compiler/verify_engine.h"
+#include "engine/content_hash.h"
 #include "ir/tensor_memory.h"
 #include "memory/bind_shapes.h"
 #include "runtime/execution_state.h"
@@ -188,7 +189,8 @@ class Build {
   }
 
   bool allowed(std::string_view tactic_id) const {
-    return options_.allow_vendor_libraries || !is_vendor_tactic(tactic_id);
+    const bool takes_vendor = options_.allow_vendor_libraries && !options_.deterministic;
+    return takes_vendor || !is_vendor_tactic(tactic_id);
   }
 
   void share_memory() {
@@ -233,6 +235,7 @@ class Build {
       };
     o.race.on_wrong = [this](const WrongTactic& wrong) { note(wrong); };
     o.timing_cache = options_.timing_cache;
+    o.decisions = options_.decisions;
     o.progress = [this](size_t step, size_t steps, const Node& node) {
       report("race", node.origins.empty() ? node.op : node.origins[0],
              (device_ ? 0.4 : 0.1) + (device_ ? 0.4 : 0.7) * double(step) / double(steps));
@@ -303,6 +306,7 @@ class Build {
       for (const VerifySample& s : samples_) verify_sample(s);
       try_other_batch();
       try_other_shapes();
+      if (options_.deterministic) hold_bits();
       if (!repeats_)
         engine_->remarks.push_back({"verify", {}, "two runs on the same inputs differed in their last bits"});
       engine_->facts["verify_baseline_seconds"] = std::to_string(baseline_seconds_);
@@ -310,6 +314,7 @@ class Build {
       engine_->facts["verify_seconds"] =
           std::to_string(baseline_seconds_ + seconds_since(start) + race_check_ms_ / 1e3);
     }
+    engine_->facts["content_hash"] = content_hash(*engine_);
     engine_->facts["build_seconds"] = std::to_string(seconds_since(start_));
     report("done", "", 1);
   }
@@ -371,6 +376,22 @@ class Build {
       verify_sample(sample);
       if (!are_asked) return;
     }
+  }
+
+  /// The same bits in every run and for every batch.
+  void hold_bits() {
+    if (!repeats_)
+      throw Error(ErrorKind::kVerification,
+                  "--deterministic: two runs on the same inputs differ in their bits; please report it");
+    ExecutionState state(engine_);
+    const std::string found =
+        batch_bits(baseline_->graph(), tuned_dims_,
+                   [&](const auto& inputs, auto& outputs) { return state.run(inputs, outputs).ok(); });
+    if (!found.empty())
+      throw Error(ErrorKind::kVerification,
+                  "--deterministic: " + found + "; the model mixes its rows, or please report it");
+    engine_->facts["deterministic"] =
+        "the same bits twice, and at batches of 1, 3 and 8 where the model has batches";
   }
 
   bool is_fit_for_model(const std::vector<Datum>& inputs) const {

@@ -31,6 +31,8 @@ struct CompileOptions {
   bool verify = true;                  // the whole engine against the imported graph
   bool allow_vendor_libraries = true;  // oneDNN
   std::string timing_cache;            // path; empty: none
+  std::string decisions;               // path of tuning/decisions.h; empty: none
+  bool deterministic = false;          // the same bits twice and for every batch, or kVerification
   PrecisionOptions precision;          // `ranges` are measured here
   std::vector<std::string> tactics;    // patterns: where one of these serves a region, no other races
   std::string reproducers;             // folder for what tactics with wrong results were run on; empty: none

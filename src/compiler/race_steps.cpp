@@ -7,6 +7,7 @@
 
 #include "compiler/repeat_sample.h"
 #include "memory/bind_shapes.h"
+#include "tuning/problem_key.h"
 
 namespace wootz {
 namespace {
@@ -102,6 +103,17 @@ void save(const TimingCache& cache, const std::string& path, EngineData& engine)
   }
 }
 
+void add_decisions(const EngineData& engine, const ShapePlan& plan, int threads, Decisions& decisions) {
+  size_t i = 0;
+  for (const auto& node : engine.graph->nodes()) {
+    const size_t at = i++;
+    if (plan.interpreted[at] || runs_nothing(plan.sharing[at]) || engine.steps[at].choices.empty()) continue;
+    const TacticChoice& c = engine.steps[at].choices[0];
+    decisions.put(problem_key(problem_of(*node, plan, threads)),
+                  {c.tactic_id, c.version, c.config.to_string()});
+  }
+}
+
 }  // namespace
 
 double race_steps(EngineData& engine, const Backend& backend, std::span<const Dims> dims,
@@ -109,7 +121,10 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
   const Bindings bindings = bind_shapes(*engine.graph, dims);
   const ShapePlan plan = plan_of(engine, bindings);
   TimingCache cache = options.timing_cache.empty() ? TimingCache() : TimingCache::load(options.timing_cache);
-  Race race(backend, engine.threads, cache, options.race);
+  Decisions decisions = options.decisions.empty() ? Decisions() : Decisions::load(options.decisions);
+  RaceOptions race_options = options.race;
+  race_options.decisions = &decisions;
+  Race race(backend, engine.threads, cache, race_options);
   const bool on_device = as_device(backend) != nullptr;
   if (on_device) {
     std::vector<Problem> problems;
@@ -131,6 +146,8 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
         race_step(engine, *node, i++, plan, race, bindings, smaller ? &*smaller : nullptr, on_device, own);
   }
   drop_vendor(engine, std::move(own));
+  if (!options.decisions.empty()) add_decisions(engine, plan, on_device ? 1 : engine.threads, decisions);
+  if (decisions.has_changed()) decisions.save(options.decisions);
   if (!options.timing_cache.empty() && options.race.tune) save(cache, options.timing_cache, engine);
   return check_ms;
 }

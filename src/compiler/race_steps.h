@@ -13,6 +13,7 @@ namespace wootz {
 struct RaceStepsOptions {
   RaceOptions race;
   std::string timing_cache;  // path; empty: none
+  std::string decisions;     // path: what stands there is followed, what is new is added; empty: none
   std::function<void(size_t step, size_t steps, const Node&)> progress;
   std::function<void(size_t done, size_t all)> compiled;  // kernels for a device, before the races
 };

@@ -114,4 +114,33 @@ std::optional<VerifySample> other_batch(
   return three;
 }
 
+std::string batch_bits(
+    const Graph& graph, std::span<const Dims> tuned,
+    const std::function<bool(const std::vector<Datum>& inputs, std::vector<Datum>& outputs)>& run_engine) {
+  const auto single = with_rows(graph, tuned, 1);
+  if (!single || batch_symbol(graph) < 0) return "";
+  std::vector<std::vector<Datum>> rows, alone;
+  for (uint64_t seed : {kNewRowSeed, kNewRowSeed + 1}) {
+    rows.push_back(random_inputs(graph, *single, seed));
+    alone.emplace_back(graph.outputs().size());
+    if (!run_engine(rows.back(), alone.back())) return "";
+  }
+  for (const int64_t batch : {int64_t{1}, kRows, int64_t{8}}) {
+    const auto dims = with_rows(graph, tuned, batch);
+    if (!dims) continue;
+    std::vector<Datum> inputs = random_inputs(graph, *dims, kNewRowSeed + 2), outputs(graph.outputs().size());
+    for (int64_t r = 0; r < batch; ++r) put_row(inputs, rows[static_cast<size_t>(r % 2)], r);
+    if (!run_engine(inputs, outputs)) continue;
+    const VerifySample found{"", inputs, outputs, true};
+    for (int64_t r = 0; r < batch; ++r) {
+      const auto row = row_of(found, r);
+      for (size_t i = 0; row && i < outputs.size(); ++i)
+        if (!row->expected[i].tensor.same_bits(alone[static_cast<size_t>(r % 2)][i].tensor))
+          return "row " + std::to_string(r) + " of a batch of " + std::to_string(batch) +
+                 " differs from itself alone in the bits of output '" + graph.outputs()[i]->name + "'";
+    }
+  }
+  return "";
+}
+
 }  // namespace wootz

@@ -24,4 +24,10 @@ std::optional<VerifySample> other_batch(
     const Graph& graph, std::span<const Dims> tuned, const VerifySample& sample,
     const std::function<bool(const std::vector<Datum>& inputs, std::vector<Datum>& outputs)>& run_engine);
 
+/// Runs rows of a batch alone and in batches of 3 and 8, in other places. What differs in a bit, for people;
+/// empty where nothing does, and where the model has no batch.
+std::string batch_bits(
+    const Graph& graph, std::span<const Dims> tuned,
+    const std::function<bool(const std::vector<Datum>& inputs, std::vector<Datum>& outputs)>& run_engine);
+
 }  // namespace wootz

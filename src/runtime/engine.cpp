@@ -2,8 +2,10 @@
 #include <wootz/engine.h>
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 
+#include "base/thread_pool.h"
 #include "device/region.h"
 #include "engine/engine_file.h"
 #include "ops/tensor_info.h"
@@ -102,18 +104,39 @@ NamedData Context::run_profiled(const NamedData& inputs, std::vector<StepTime>& 
   const EngineData& engine = state_->engine();
   const std::vector<Datum> in = ordered_data(*engine.graph, inputs);
   std::vector<Datum> out(engine.graph->outputs().size());
-  std::vector<double> times_us(engine.steps.size());
-  state_->run(in, out, times_us).throw_if_failed();
+  std::vector<StepSpan> spans(engine.steps.size());
+  state_->run(in, out, spans).throw_if_failed();
   std::vector<Dims> dims;
   for (const Datum& d : in) dims.push_back(d.tensor.dims());
   const PreparedShape& shape = state_->prepare(dims);
   times.clear();
-  for (size_t i = 0; i < times_us.size(); ++i) {
-    const Node& node = *shape.steps()[i].node;
-    times.push_back({region_title(node), node.origins, shape.steps()[i].tactic_id, times_us[i]});
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const RunStep& step = shape.steps()[i];
+    times.push_back({region_title(*step.node), step.node->origins, step.tactic_id, spans[i].time_us,
+                     spans[i].start_us, step.on_device});
   }
   NamedData result;
   for (size_t i = 0; i < out.size(); ++i) result[engine.graph->outputs()[i]->name] = std::move(out[i]);
+  return result;
+}
+
+NamedData Context::run_profiled(const NamedData& inputs, std::vector<StepTime>& times,
+                                std::vector<ThreadSpan>& threads) {
+  const auto pool = ThreadPool::shared(state_->threads());
+  run_profiled(inputs, times);  // prepares, so that the recorded run does nothing else
+  pool->start_recording();
+  const auto begin = std::chrono::steady_clock::now();
+  NamedData result;
+  try {
+    result = run_profiled(inputs, times);
+  } catch (const Error&) {
+    (void)pool->stop_recording();
+    throw;
+  }
+  const auto zero = std::chrono::duration_cast<std::chrono::nanoseconds>(begin.time_since_epoch()).count();
+  threads.clear();
+  for (const PartSpan& s : pool->stop_recording())
+    threads.push_back({s.thread, double(s.begin_ns - zero) / 1e3, double(s.end_ns - s.begin_ns) / 1e3});
   return result;
 }
 

@@ -136,7 +136,7 @@ Tensor ExecutionState::output_tensor(size_t i, const TensorDesc& desc) {
 }
 
 Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outputs,
-                           std::span<double> times_us) noexcept {
+                           std::span<StepSpan> spans) noexcept {
   try {
     check_inputs(inputs);
     if (cache_.empty() || !same_dims(cache_.front().input_dims, inputs)) {
@@ -155,8 +155,8 @@ Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outpu
       outputs[i] = Datum(output_tensor(i, p.desc));
     }
     shape.measure(measures_);
-    return blamed_on_inputs(shape.run({arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_},
-                                      *stream_, times_us));
+    return blamed_on_inputs(
+        shape.run({arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_}, *stream_, spans));
   } catch (const Error& e) {
     return blamed_on_inputs(Status(e));
   } catch (const std::bad_alloc&) {

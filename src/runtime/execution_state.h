@@ -28,10 +28,10 @@ class ExecutionState {
   PreparedShape& prepare(std::span<const Dims> input_dims);
 
   /// Runs on row-major inputs. A defined output tensor of the right dtype and dims is written in place,
-  /// others are allocated here, in the memory of the last run's where the caller holds it no more. `times_us`
+  /// others are allocated here, in the memory of the last run's where the caller holds it no more. `spans`
   /// (one a step) receives each step's time when not empty.
   Status run(std::span<const Datum> inputs, std::span<Datum> outputs,
-             std::span<double> times_us = {}) noexcept;
+             std::span<StepSpan> spans = {}) noexcept;
 
   size_t arena_bytes() const { return arena_bytes_; }
   /// On a device: work goes to the caller's stream, and a run whose inputs and outputs all lie on the device

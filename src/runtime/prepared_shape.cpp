@@ -171,28 +171,30 @@ namespace {
 
 }  // namespace
 
-Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<double> times_us) noexcept {
+Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<StepSpan> spans) noexcept {
   using Clock = std::chrono::steady_clock;
   try {
     if (device_) {
-      run_on_device(buffers, stream, times_us);
+      run_on_device(buffers, stream, spans);
       return {};
     }
     if (!is_resolved_ || resolved_arena_ != buffers.arena) resolve(buffers.arena);
     patch(buffers);
     stream.begin_run();
+    const auto begin = spans.empty() ? Clock::time_point{} : Clock::now();
     void* workspace = static_cast<char*>(buffers.arena) + workspace_offset_;
     for (size_t i = 0; i < steps_.size(); ++i) {
       RunStep& s = steps_[i];
-      const auto start = times_us.empty() ? Clock::time_point{} : Clock::now();
+      const auto start = spans.empty() ? Clock::time_point{} : Clock::now();
       if (s.kernel)
         s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
       else if (s.interpreted)
         interpret(s, buffers);
       if (stream.has_failed())
         rethrow_at(*s.node, stream.take_error());  // later steps would read what is not there
-      if (!times_us.empty())
-        times_us[i] = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+      if (!spans.empty())
+        spans[i] = {std::chrono::duration<double, std::micro>(start - begin).count(),
+                    std::chrono::duration<double, std::micro>(Clock::now() - start).count()};
       for (int id : s.release) data_[static_cast<size_t>(id)] = Datum();
     }
     deliver(buffers);

@@ -24,6 +24,11 @@ struct RunStep {
   std::vector<int> release;            // data that no later step reads
 };
 
+/// When a step began, since the start of the run, and what it took.
+struct StepSpan {
+  double start_us = 0, time_us = 0;
+};
+
 /// The buffers of one run.
 struct RunBuffers {
   void* arena = nullptr;          // arena_bytes(), of the backend
@@ -52,8 +57,8 @@ class PreparedShape {
   std::span<const RunStep> steps() const { return steps_; }
   const ShapePlan& plan() const { return plan_; }
 
-  /// `times_us` (one a step) receives each step's time when not empty.
-  Status run(const RunBuffers& buffers, Stream& stream, std::span<double> times_us = {}) noexcept;
+  /// `spans` (one a step) receives when each step ran when not empty.
+  Status run(const RunBuffers& buffers, Stream& stream, std::span<StepSpan> spans = {}) noexcept;
   /// Of the last run, when `measure` was on before it.
   DeviceTimes device_times(Stream& stream) const;
   void measure(bool on) { measures_ = on; }
@@ -80,24 +85,24 @@ class PreparedShape {
   // On a device backend (prepared_shape_device.cpp).
   struct DeviceState;
   void plan_device_steps(int threads);
-  void run_on_device(const RunBuffers& buffers, Stream& stream, std::span<double> times_us);
+  void run_on_device(const RunBuffers& buffers, Stream& stream, std::span<StepSpan> spans);
   void choose_addresses(const RunBuffers& buffers);
   void resolve_device(const RunBuffers& buffers);
   char* device_address(const Value* value, const RunBuffers& buffers) const;
   void upload_inputs(const RunBuffers& buffers, DeviceStream& stream);
   void run_segments(const RunBuffers& host, const RunBuffers& buffers, DeviceStream& stream,
-                    std::span<double> times_us);
+                    std::span<StepSpan> spans);
   void run_device_segment(size_t index, const RunBuffers& buffers, DeviceStream& stream,
-                          std::span<double> times_us);
+                          std::span<StepSpan> spans);
   void run_host_step(const DeviceSegment& segment, const RunBuffers& host, const RunBuffers& buffers,
-                     DeviceStream& stream, std::span<double> times_us);
+                     DeviceStream& stream, std::span<StepSpan> spans);
   void launch_steps(size_t first, size_t last, const RunBuffers& buffers, DeviceStream& stream,
-                    std::span<double> times_us);
+                    std::span<StepSpan> spans);
   void copy_value(int id, bool to_device, const RunBuffers& host, const RunBuffers& buffers,
                   DeviceStream& stream);
   void fetch_outputs(const RunBuffers& host, const RunBuffers& buffers, DeviceStream& stream);
   void finish_on_device(const RunBuffers& host, const RunBuffers& buffers, DeviceStream& stream,
-                        std::span<double> times_us);
+                        std::span<StepSpan> spans);
 
   const EngineData& engine_;
   const DeviceBackend* device_;  // null: everything is on the host

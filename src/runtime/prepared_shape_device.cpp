@@ -38,6 +38,7 @@ void copy_bytes(ThreadPool& pool, char* to, const char* from, size_t bytes) {
 
 /// The addresses of one run and the recordings made for them.
 struct PreparedShape::DeviceState {
+  Clock::time_point began;  // the run
   struct Variant {
     std::vector<const void*> key;                        // arena, pinned, mirror, inputs, outputs
     std::vector<std::unique_ptr<Recording>> recordings;  // by segment; null: launched one by one
@@ -176,24 +177,24 @@ void PreparedShape::copy_value(int id, bool to_device, const RunBuffers& host, c
 }
 
 void PreparedShape::launch_steps(size_t first, size_t last, const RunBuffers& buffers, DeviceStream& stream,
-                                 std::span<double> times_us) {
+                                 std::span<StepSpan> spans) {
   void* workspace = static_cast<char*>(buffers.arena) + workspace_offset_;
   for (size_t i = first; i < last; ++i) {
     RunStep& s = steps_[i];
     if (!s.kernel) continue;
-    if (!times_us.empty()) stream.mark(kFirstStep + 2 * i);
+    if (!spans.empty()) stream.mark(kFirstStep + 2 * i);
     s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
-    if (!times_us.empty()) stream.mark(kFirstStep + 2 * i + 1);
+    if (!spans.empty()) stream.mark(kFirstStep + 2 * i + 1);
   }
 }
 
 void PreparedShape::run_device_segment(size_t index, const RunBuffers& buffers, DeviceStream& stream,
-                                       std::span<double> times_us) {
+                                       std::span<StepSpan> spans) {
   DeviceState& d = *device_state_;
   const DeviceSegment& segment = device_plan_.segments[index];
-  const bool records = d.can_record && times_us.empty() && segment.last - segment.first > 1;
+  const bool records = d.can_record && spans.empty() && segment.last - segment.first > 1;
   if (!records) {
-    launch_steps(segment.first, segment.last, buffers, stream, times_us);
+    launch_steps(segment.first, segment.last, buffers, stream, spans);
     return;
   }
   if (!d.current->is_recorded[index]) {
@@ -217,7 +218,7 @@ void PreparedShape::run_device_segment(size_t index, const RunBuffers& buffers, 
 
 void PreparedShape::run_host_step(const DeviceSegment& segment, const RunBuffers& host,
                                   const RunBuffers& buffers, DeviceStream& stream,
-                                  std::span<double> times_us) {
+                                  std::span<StepSpan> spans) {
   RunStep& s = steps_[segment.first];
   for (int id : segment.downloads) copy_value(id, false, host, buffers, stream);
   stream.synchronize();
@@ -228,19 +229,20 @@ void PreparedShape::run_host_step(const DeviceSegment& segment, const RunBuffers
   else
     interpret(s, host);
   if (std::exception_ptr error = stream.take_error()) std::rethrow_exception(error);
-  if (!times_us.empty())
-    times_us[segment.first] = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  if (!spans.empty())
+    spans[segment.first] = {std::chrono::duration<double, std::micro>(start - device_state_->began).count(),
+                            std::chrono::duration<double, std::micro>(Clock::now() - start).count()};
   for (int id : segment.uploads) copy_value(id, true, host, buffers, stream);
 }
 
 void PreparedShape::run_segments(const RunBuffers& host, const RunBuffers& buffers, DeviceStream& stream,
-                                 std::span<double> times_us) {
+                                 std::span<StepSpan> spans) {
   for (size_t i = 0; i < device_plan_.segments.size(); ++i) {
     const DeviceSegment& segment = device_plan_.segments[i];
     if (segment.on_device)
-      run_device_segment(i, buffers, stream, times_us);
+      run_device_segment(i, buffers, stream, spans);
     else
-      run_host_step(segment, host, buffers, stream, times_us);
+      run_host_step(segment, host, buffers, stream, spans);
     for (size_t step = segment.first; step < segment.last; ++step)
       for (int id : steps_[step].release) data_[static_cast<size_t>(id)] = Datum();
   }
@@ -258,7 +260,7 @@ void PreparedShape::fetch_outputs(const RunBuffers& host, const RunBuffers& buff
   }
 }
 
-void PreparedShape::run_on_device(const RunBuffers& buffers, Stream& any_stream, std::span<double> times_us) {
+void PreparedShape::run_on_device(const RunBuffers& buffers, Stream& any_stream, std::span<StepSpan> spans) {
   auto& stream = static_cast<DeviceStream&>(any_stream);
   DeviceState& d = *device_state_;
   stream.begin_run();
@@ -308,27 +310,30 @@ void PreparedShape::run_on_device(const RunBuffers& buffers, Stream& any_stream,
     patch(host);
   }
 
-  if (measures_) stream.mark(kStart);
+  d.began = Clock::now();
+  if (measures_ || !spans.empty()) stream.mark(kStart);
   upload_inputs(buffers, stream);
   if (measures_) stream.mark(kUploaded);
-  run_segments(host, buffers, stream, times_us);
+  run_segments(host, buffers, stream, spans);
   if (measures_) stream.mark(kComputed);
   fetch_outputs(host, buffers, stream);
   if (measures_) stream.mark(kDone);
-  finish_on_device(host, buffers, stream, times_us);
+  finish_on_device(host, buffers, stream, spans);
 }
 
 /// Waits, and gives the caller what the host has to give.
 void PreparedShape::finish_on_device(const RunBuffers& host, const RunBuffers& buffers, DeviceStream& stream,
-                                     std::span<double> times_us) {
+                                     std::span<StepSpan> spans) {
   DeviceState& d = *device_state_;
-  bool on_host = d.has_host_steps || !times_us.empty() || !buffers.may_return_early;
+  bool on_host = d.has_host_steps || !spans.empty() || !buffers.may_return_early;
   for (char there : d.output_is_there) on_host = on_host || !there;
   for (char there : d.input_is_there) on_host = on_host || !there;
   if (on_host) stream.synchronize();
   if (std::exception_ptr error = stream.take_error()) std::rethrow_exception(error);
-  for (size_t i = 0; i < steps_.size() && !times_us.empty(); ++i)
-    if (steps_[i].on_device) times_us[i] = stream.elapsed_us(kFirstStep + 2 * i, kFirstStep + 2 * i + 1);
+  for (size_t i = 0; i < steps_.size() && !spans.empty(); ++i)
+    if (steps_[i].on_device)
+      spans[i] = {stream.elapsed_us(kStart, kFirstStep + 2 * i),
+                  stream.elapsed_us(kFirstStep + 2 * i, kFirstStep + 2 * i + 1)};
   for (size_t i = 0; i < d.outputs.size(); ++i) {
     const Value* v = engine_.graph->outputs()[i];
     const Placement& p = plan_.values[static_cast<size_t>(v->id())];

@@ -101,6 +101,17 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
   return candidates;
 }
 
+void Race::keep_decided(std::vector<Candidate>& candidates, const std::string& key) const {
+  const Decision* d = options_.decisions ? options_.decisions->find(key) : nullptr;
+  if (!d) return;
+  const auto is_decided = [d](const Candidate& c) {
+    return c.record.tactic_id == d->tactic_id && c.tactic->version() == d->version &&
+           c.record.config == d->config;
+  };
+  if (std::any_of(candidates.begin(), candidates.end(), is_decided))
+    std::erase_if(candidates, [&](const Candidate& c) { return !is_decided(c); });
+}
+
 void Race::evict_constants(const Candidate& c, const Problem& problem) {
   evict(c.packed);
   for (const TensorDesc& d : problem.inputs)
@@ -395,6 +406,7 @@ RaceResult Race::race(const Problem& problem, const Bindings& bindings, const st
   if (!stream_) return first_compiled(problem);
   RaceResult result;
   std::vector<Candidate> candidates = candidates_for(problem, result);
+  keep_decided(candidates, key);
   const bool trusts_cache = device_ && options_.tune && keep_known_winner(candidates, key);
   std::unique_ptr<Proof> proof = check_all(candidates, problem, bindings, result);
   if (trusts_cache && std::none_of(candidates.begin(), candidates.end(),

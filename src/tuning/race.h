@@ -10,6 +10,7 @@
 #include "engine/engine_data.h"
 #include "tuning/batch_sample.h"
 #include "tuning/check_inputs.h"
+#include "tuning/decisions.h"
 #include "tuning/timing_cache.h"
 
 namespace wootz {
@@ -33,6 +34,8 @@ struct RaceOptions {
   /// Problems that such a tactic serves are left to it (and to the reference); empty: none is asked for.
   std::function<bool(std::string_view tactic_id)> asked_for;
   std::function<void(const WrongTactic&)> on_wrong;
+  const Decisions* decisions =
+      nullptr;  // a problem that is decided there is not raced, where that tactic serves
 };
 
 /// A tactic's claim on a problem.
@@ -88,6 +91,7 @@ class Race {
   void settle(std::vector<Candidate>& candidates, Proof* proof, const Problem& problem, RaceResult& result);
   void time_on_device(std::vector<Candidate*>& open, const ProblemBuffers& filled);
   RaceResult first_compiled(const Problem& problem) const;
+  void keep_decided(std::vector<Candidate>& candidates, const std::string& key) const;
   std::string cache_key(const Candidate& candidate, const std::string& problem) const;
   RaceResult race(const Problem& problem, const Bindings& bindings, const std::string& key);
 

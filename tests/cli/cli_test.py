@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the command line answers to wrong input: the exit code of docs/cli.md, and a message that says what, where, expected
 against found. Nothing may be left half written."""
+import json
 import os
 import pathlib
 import resource
@@ -279,6 +280,24 @@ class CommandLine(unittest.TestCase):
         self.check(WRONG_CALL, "found the engine", "reduce", self.engine, "-o", self.path("none.onnx"))
         self.check(WRONG_CALL, "expected -o", "reduce", self.model)
         self.check(NO_FILE, "no/such", "reduce", self.model, "-o", "no/such/folder/x.onnx")
+
+
+    def test_trace(self):
+        path = self.path("trace.json")
+        run = subprocess.run([COMMAND, "bench", self.engine, "--iterations", "3", "--trace", path], capture_output=True, text=True)
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        with open(path) as file:
+            events = json.load(file)["traceEvents"]
+        steps = [e for e in events if e["ph"] == "X" and e["tid"] == 0]
+        self.assertIn("conv0", [n for e in steps for n in e["args"]["nodes"]])
+        for before, after in zip(steps, steps[1:]):
+            self.assertLessEqual(before["ts"] + before["dur"], after["ts"] + 1e-3)
+        end = max(e["ts"] + e["dur"] for e in steps)
+        for e in events:
+            if e["ph"] == "X":
+                self.assertTrue(0 <= e["ts"] and e["ts"] + e["dur"] <= end + 100, e)
+        self.assertIn("steps", [e["args"]["name"] for e in events if e["name"] == "thread_name"])
+        self.check(NO_FILE, "no/such", "bench", self.engine, "--trace", "no/such/trace.json")
 
 
 if __name__ == "__main__":
