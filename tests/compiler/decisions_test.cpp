@@ -92,8 +92,15 @@ TEST(Deterministic, BatchesGiveTheSameBits) {
   CompileOptions options;
   options.shapes["x"] = {2, 3, 8, 8};
   options.deterministic = true;
-  const auto engine = compile_text(kSmallNet, options);
+  const auto engine = compile_text(R"(graph(%x: float32[n,3,h,w]) -> (%y) {
+%w: float32[4,3,1,1] = constant [1, -1, 0.5, 2, 0.25, -0.5, 1, 1, -2, 0.125, 3, -1]
+%a = Conv(%x, %w)
+%y = Softmax(%a) {axis=1}
+})",
+                                   options);
   EXPECT_NE(engine->facts.at("deterministic").find("batches"), std::string::npos);
+  for (const StepRecord& s : engine->steps)
+    for (const TacticChoice& c : s.choices) EXPECT_NE(c.tactic_id, "cpu.conv.direct1x1");
 }
 
 TEST(Deterministic, AModelThatMixesItsRowsIsRefused) {
