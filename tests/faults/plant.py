@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """plant.py OUT [--faults FILE]: writes a copy of the sources to OUT in which the faults of FILE (default: faults.toml
 beside this script) are planted and asleep. Configure and build OUT like the product; a program built there has the fault
-that the environment variable WOOTZ_FAULT names, and none without it.
+that the environment variable WOOTZ_FAULT names, and none without it; with WOOTZ_FAULT='?' it has none and says which it comes by.
 
 A fault of the file:
 
@@ -59,6 +59,7 @@ const char* const kNames[] = {{{names}}};
 const char* chosen() {{
   const char* name = std::getenv("WOOTZ_FAULT");
   if (!name || !*name) return nullptr;
+  if (std::strcmp(name, "?") == 0) return name;
   for (const char* known : kNames)
     if (std::strcmp(known, name) == 0) return known;
   std::fprintf(stderr, "WOOTZ_FAULT: no fault is named '%s'\\n", name);
@@ -69,14 +70,16 @@ const char* chosen() {{
 
 bool is_planted(const char* name) noexcept {{
   static const char* const which = chosen();
-  if (!which || std::strcmp(which, name) != 0) return false;
+  if (!which) return false;
+  const bool asks = std::strcmp(which, "?") == 0;
+  if (!asks && std::strcmp(which, name) != 0) return false;
   std::fprintf(stderr, "planted fault %s was reached\\n", name);
-  return true;
+  return !asks;
 }}
 
 std::string planted_definition() {{
   static const char* const which = chosen();
-  if (!which) return "";
+  if (!which || std::strcmp(which, "?") == 0) return "";
   std::string name = which;
   for (char& c : name)
     if (c == '-') c = '_';

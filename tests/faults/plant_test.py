@@ -44,6 +44,8 @@ class Plant(unittest.TestCase):
         self.assertEqual((self.run_program("").stdout, self.run_program("").stderr), ("012", ""))
         awake = self.run_program("one-too-few")
         self.assertEqual((awake.stdout, awake.stderr), ("01", "planted fault one-too-few was reached\n"))
+        asked = self.run_program("?")
+        self.assertEqual((asked.stdout, asked.stderr), ("012", "planted fault one-too-few was reached\n"))
         self.assertEqual(self.run_program("one-too-fwe").returncode, 99)
 
     def test_faults_that_do_not_fit_are_refused(self):

@@ -14,6 +14,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -46,7 +47,8 @@ def try_model(path, runs):
     import wootz
     result = {}
     try:
-        engine = wootz.build(path, shapes={k: tuple(v) for k, v in runs["shapes"].items()}, timing_cache=None, reproducers=None, threads=2)
+        engine = wootz.build(path, shapes={k: tuple(v) for k, v in runs["shapes"].items()}, timing_cache=None, reproducers=None, threads=2,
+                             vendor_libraries=False)
     except Exception as error:  # whatever stops the build
         print(json.dumps({"outcome": "refused", "why": str(error)[:300]}))
         return
@@ -81,12 +83,12 @@ def child(tree, fault, path, runs):
         run = subprocess.run([sys.executable, __file__, "--try", path, json.dumps(runs)], env=environment(tree, fault), capture_output=True,
                              text=True, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
-        return {"outcome": "crashed", "why": f"no end within {LIMIT_S} s", "reached": True}
-    reached = f"planted fault {fault} was reached" in run.stderr
+        return {"outcome": "crashed", "why": f"no end within {LIMIT_S} s", "reached": [fault]}
+    reached = re.findall(r"planted fault (\S+) was reached", run.stderr)
     if run.returncode == 99:
         sys.exit(f"{fault}: the tree does not know it; run plant.py and build again")
     if run.returncode != 0:
-        return {"outcome": "crashed", "why": run.stderr[-200:] or f"signal {-run.returncode}", "reached": True}
+        return {"outcome": "crashed", "why": run.stderr[-200:] or f"signal {-run.returncode}", "reached": [fault]}
     return {**json.loads(run.stdout.splitlines()[-1]), "reached": reached}
 
 
@@ -122,7 +124,7 @@ def verdict(results):
         return "missed"
     if kinds["refused"] or kinds["thrown out"] or kinds["crashed"]:
         return "caught"
-    return "no effect" if any(r["reached"] for r in results.values()) else "not reached"
+    return "no effect" if results else "not reached"
 
 
 def row_of(fault, results):
@@ -171,12 +173,14 @@ def main():
     rows, counts = [], collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         networks = [n for n in prepare(o.tree, folder) if not o.model or n[0] in o.model]
+        reached = {}
         for name, path, runs in networks:
-            clean = child(o.tree, None, path, runs)
+            clean = child(o.tree, "?", path, runs)
             if clean["outcome"] != "right":
                 sys.exit(f"{name} without a fault: {clean}")
+            reached[name] = set(clean["reached"])
         for fault in faults:
-            results = {name: child(o.tree, fault["name"], path, runs) for name, path, runs in networks}
+            results = {name: child(o.tree, fault["name"], path, runs) for name, path, runs in networks if fault["name"] in reached[name]}
             counts[verdict(results)] += 1
             rows.append(row_of(fault, results))
             print(rows[-1], flush=True)
