@@ -356,29 +356,34 @@ class Build {
     }
   }
 
-  /// Shapes that it was not tuned for: the least and the largest asked for, else a smaller one that the model
+  /// Shapes that it was not tuned for: the least and the largest asked for, else smaller ones that the model
   /// takes.
   void try_other_shapes() {
     if (device_ || !random_sample()) return;  // the judge would need minutes for a device's sizes
-    std::vector<std::vector<Dims>> shapes;
     for (const auto& asked : options_.verify_shapes) {
       std::vector<std::string> guessed;
-      shapes.push_back(choose_tuned_shapes(baseline_->graph(), asked, guessed));
+      (void)try_shape(choose_tuned_shapes(baseline_->graph(), asked, guessed), true);
     }
-    const bool are_asked = !shapes.empty();
-    if (!are_asked) shapes = other_shapes(baseline_->graph(), tuned_dims_);
-    for (const std::vector<Dims>& dims : shapes) {
-      std::vector<Datum> inputs = random_inputs(baseline_->graph(), dims, kOtherShapeSeed);
-      VerifySample sample{"random at " + dims_text(dims), std::move(inputs), {}, true};
-      try {
-        sample.expected = baseline_->run(sample.inputs);
-      } catch (const Error& e) {
-        if (e.kind() == ErrorKind::kVerification || e.kind() == ErrorKind::kInternal || are_asked) throw;
-        continue;  // sizes that the model's windows do not divide
-      }
-      verify_sample(sample);
-      if (!are_asked) return;
+    if (!options_.verify_shapes.empty()) return;
+    const OtherShapes shapes = other_shapes(baseline_->graph(), tuned_dims_);
+    for (const std::vector<Dims>& dims : shapes.half)
+      if (try_shape(dims, false)) break;
+    for (const std::vector<Dims>& dims : shapes.small) (void)try_shape(dims, false);
+  }
+
+  /// False where the model does not take the shape (sizes that its windows do not divide); an error if
+  /// `is_asked`.
+  bool try_shape(const std::vector<Dims>& dims, bool is_asked) {
+    VerifySample sample{
+        "random at " + dims_text(dims), random_inputs(baseline_->graph(), dims, kOtherShapeSeed), {}, true};
+    try {
+      sample.expected = baseline_->run(sample.inputs);
+    } catch (const Error& e) {
+      if (e.kind() == ErrorKind::kVerification || e.kind() == ErrorKind::kInternal || is_asked) throw;
+      return false;
     }
+    verify_sample(sample);
+    return true;
   }
 
   /// The same bits in every run and for every batch.

@@ -45,12 +45,15 @@ SymbolId batch_symbol(const Graph& graph) {
   return graph.inputs().size() == 1 && graph.inputs()[0]->type.rank() == 1 ? -1 : batch;
 }
 
-/// Half of `n` and a little, by `step` at a time where that is not 0, within what the symbol may be.
-int64_t smaller(const Symbol& symbol, int64_t n, int64_t step) {
-  int64_t v = n / 2;
-  v = step > 1 ? std::max(step, v / step * step) : v | 1;
+int64_t allowed(const Symbol& symbol, int64_t v) {
   if (symbol.divisor > 1) v = std::max(symbol.divisor, v / symbol.divisor * symbol.divisor);
   return std::clamp(v, std::max<int64_t>(symbol.lower, 1), symbol.upper);
+}
+
+/// Half of `n` and a little, by `step` at a time where that is more than 1.
+int64_t smaller(const Symbol& symbol, int64_t n, int64_t step) {
+  const int64_t v = n / 2;
+  return allowed(symbol, step > 1 ? std::max(step, v / step * step) : v | 1);
 }
 
 std::optional<std::vector<Dims>> dims_at(const Graph& graph, std::span<const Dims> tuned,
@@ -73,19 +76,30 @@ std::optional<std::vector<Dims>> dims_at(const Graph& graph, std::span<const Dim
 
 }  // namespace
 
-std::vector<std::vector<Dims>> other_shapes(const Graph& graph, std::span<const Dims> tuned) {
+OtherShapes other_shapes(const Graph& graph, std::span<const Dims> tuned) {
   const SymbolId batch = batch_symbol(graph);
   const std::map<SymbolId, int64_t> values = symbol_values(graph, tuned);
-  std::vector<std::vector<Dims>> list;
+  OtherShapes shapes;
+  const auto add = [&](std::vector<std::vector<Dims>>& list, const std::map<SymbolId, int64_t>& at) {
+    auto dims = at == values ? std::nullopt : dims_at(graph, tuned, at);
+    if (dims && std::find(list.begin(), list.end(), *dims) == list.end()) list.push_back(std::move(*dims));
+  };
   for (const int64_t step : {1, 32}) {  // many networks halve their pictures five times
     std::map<SymbolId, int64_t> at = values;
     for (auto& [id, v] : at)
       if (id != batch && v > 1) v = smaller(graph.symbols().at(id), v, step);
-    if (at == values) continue;
-    auto dims = dims_at(graph, tuned, at);
-    if (dims && std::find(list.begin(), list.end(), *dims) == list.end()) list.push_back(std::move(*dims));
+    add(shapes.half, at);
   }
-  return list;
+  std::map<SymbolId, int64_t> small = values, least = values;
+  int64_t next = 11;
+  for (auto& [id, v] : small) {
+    v = allowed(graph.symbols().at(id), id == batch ? 2 : next);
+    if (id != batch) next = next > 5 ? next - 2 : 13;
+    least[id] = allowed(graph.symbols().at(id), 1);
+  }
+  add(shapes.small, small);
+  add(shapes.small, least);
+  return shapes;
 }
 
 std::optional<VerifySample> other_batch(

@@ -11,10 +11,13 @@
 
 namespace wootz {
 
-/// Input dims unlike the tuned ones, to catch what holds for those alone: every symbol but the batch at about
-/// half of its size, and odd where it may be; the batch as it is. The most unlike first; empty where nothing
-/// varies.
-std::vector<std::vector<Dims>> other_shapes(const Graph& graph, std::span<const Dims> tuned);
+/// Input dims unlike the tuned ones, to catch what holds for those alone. `half`: every symbol but the batch
+/// at about half of its size, odd where it may be, else a multiple of 32; the first that the model takes will
+/// do. `small`: a batch of 2 with unlike small odd sizes, and all symbols at 1. Empty where nothing varies.
+struct OtherShapes {
+  std::vector<std::vector<Dims>> half, small;
+};
+OtherShapes other_shapes(const Graph& graph, std::span<const Dims> tuned);
 
 /// A sample for another batch than that of `sample`, made without asking the judge: of a batch its last row
 /// alone; of a single row three, of which the middle one is new and gets its expected outputs from

@@ -104,13 +104,16 @@ TEST(Trials, ModelsThatMixTheirRowsAreLeftToTheJudge) {
 TEST(Trials, OtherShapesKeepWhatIsFixedAndTheBatch) {
   const auto graph = read_model("graph(%x: float32[n,3,h,w]) -> (%y) {\n%y = Relu(%x)\n}");
   const std::vector<Dims> tuned = {{2, 3, 224, 320}};
-  const auto shapes = other_shapes(*graph, tuned);
-  ASSERT_EQ(shapes.size(), 2u);
-  EXPECT_EQ(shapes[0][0], (Dims{2, 3, 113, 161}));
-  EXPECT_EQ(shapes[1][0], (Dims{2, 3, 96, 160}));
-  EXPECT_TRUE(other_shapes(*read_model("graph(%x: float32[2,3]) -> (%y) {\n%y = Relu(%x)\n}"),
-                           std::vector<Dims>{{2, 3}})
-                  .empty());
+  const OtherShapes shapes = other_shapes(*graph, tuned);
+  ASSERT_EQ(shapes.half.size(), 2u);
+  EXPECT_EQ(shapes.half[0][0], (Dims{2, 3, 113, 161}));
+  EXPECT_EQ(shapes.half[1][0], (Dims{2, 3, 96, 160}));
+  ASSERT_EQ(shapes.small.size(), 2u);
+  EXPECT_EQ(shapes.small[0][0], (Dims{2, 3, 11, 9}));
+  EXPECT_EQ(shapes.small[1][0], (Dims{1, 3, 1, 1}));
+  const auto fixed = read_model("graph(%x: float32[2,3]) -> (%y) {\n%y = Relu(%x)\n}");
+  EXPECT_TRUE(other_shapes(*fixed, std::vector<Dims>{{2, 3}}).half.empty());
+  EXPECT_TRUE(other_shapes(*fixed, std::vector<Dims>{{2, 3}}).small.empty());
 }
 
 }  // namespace
