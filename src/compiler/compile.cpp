@@ -324,13 +324,19 @@ class Build {
 
   void verify_sample(const VerifySample& sample) {
     try {
-      add(verify_engine(engine_, *baseline_, sample, asked_bound(), &repeats_));
+      add(verify_engine(state(), *baseline_, sample, asked_bound(), &repeats_));
     } catch (const Error& e) {
       if (!sample.is_repeated || e.kind() != ErrorKind::kVerification) throw;
       // A model may mix its rows, and copies of rows then have another result: the judge decides.
       const VerifySample whole{sample.name, sample.inputs, baseline_->run(sample.inputs), true};
-      add(verify_engine(engine_, *baseline_, whole, asked_bound(), &repeats_));
+      add(verify_engine(state(), *baseline_, whole, asked_bound(), &repeats_));
     }
+  }
+
+  /// One context runs all samples, so that each shape meets what the others left.
+  ExecutionState& state() {
+    if (!state_) state_ = std::make_unique<ExecutionState>(engine_);
+    return *state_;
   }
 
   const VerifySample* random_sample() const {
@@ -344,7 +350,7 @@ class Build {
     const VerifySample* random = random_sample();
     if (!random) return;
     const auto run_engine = [this](const std::vector<Datum>& inputs, std::vector<Datum>& outputs) {
-      return ExecutionState(engine_).run(inputs, outputs).ok();
+      return state().run(inputs, outputs).ok();
     };
     const auto sample = other_batch(baseline_->graph(), tuned_dims_, *random, run_engine);
     if (!sample) return;
@@ -391,10 +397,9 @@ class Build {
     if (!repeats_)
       throw Error(ErrorKind::kVerification,
                   "--deterministic: two runs on the same inputs differ in their bits; please report it");
-    ExecutionState state(engine_);
     const std::string found =
         batch_bits(baseline_->graph(), tuned_dims_,
-                   [&](const auto& inputs, auto& outputs) { return state.run(inputs, outputs).ok(); });
+                   [&](const auto& inputs, auto& outputs) { return state().run(inputs, outputs).ok(); });
     if (!found.empty())
       throw Error(ErrorKind::kVerification,
                   "--deterministic: " + found +
@@ -436,6 +441,7 @@ class Build {
   std::vector<Dims> tuned_dims_;
   PrecisionOptions precision_;  // as asked, with the ranges
   std::vector<VerifySample> samples_;
+  std::unique_ptr<ExecutionState> state_;
   std::string wrong_;    // the first tactic with wrong results
   int reproducers_ = 0;  // kept
   bool repeats_ = true;  // every run gave the same bits twice

@@ -223,10 +223,15 @@ bool run_again(ExecutionState& state, const VerifySample& sample, std::vector<Ou
 }  // namespace
 
 std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
+                                       const VerifySample& sample, double asked_bound) {
+  ExecutionState state(std::move(engine));
+  return verify_engine(state, baseline, sample, asked_bound);
+}
+
+std::vector<OutputError> verify_engine(ExecutionState& state, const Baseline& baseline,
                                        const VerifySample& sample, double asked_bound, bool* repeats) {
-  ExecutionState state(engine);
   std::vector<Datum> found(sample.expected.size());
-  const auto pool = ThreadPool::shared(engine->threads);
+  const auto pool = ThreadPool::shared(state.engine().threads);
   const ReferenceThreads threads(*pool);  // for steps without a kernel
   state.run(sample.inputs, found).throw_if_failed();
   std::vector<OutputError> errors = compare_outputs(baseline.graph(), sample.expected, found, sample.name);
@@ -251,7 +256,7 @@ std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine,
         ErrorKind::kVerification,
         "output '" + e.output + "' on " + sample.name + " inputs: expected a relative error of at most " +
             std::to_string(e.bound) + " against the imported graph, found " + std::to_string(e.relative) +
-            slowest_to_trust(*engine) +
+            slowest_to_trust(state.engine()) +
             (asked_bound > 0 ? "; keep nodes in float32 with --precision-of 'PATTERN=fp32', or ask for "
                                "another --precision"
                              : "; find the change with --disable-pass or --max-patches, and please "

@@ -7,6 +7,7 @@
 
 #include "compiler/baseline.h"
 #include "engine/engine_data.h"
+#include "runtime/execution_state.h"
 
 namespace wootz {
 
@@ -43,8 +44,11 @@ struct VerifySample {
 /// NonMaxSuppression, ...) there is none (infinity): a difference in the last bit may change what is
 /// selected. The engine runs twice, with other inputs in between, and both results are judged; `repeats`
 /// becomes false where they differ in a bit.
-std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
+std::vector<OutputError> verify_engine(ExecutionState& state, const Baseline& baseline,
                                        const VerifySample& sample, double asked_bound = 0,
                                        bool* repeats = nullptr);
+/// The same on a state of its own.
+std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
+                                       const VerifySample& sample, double asked_bound = 0);
 
 }  // namespace wootz
