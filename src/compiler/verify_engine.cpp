@@ -11,6 +11,7 @@
 #include "base/thread_pool.h"
 #include "ir/element.h"
 #include "ops/reference_threads.h"
+#include "ops/registry.h"
 #include "runtime/execution_state.h"
 
 namespace wootz {
@@ -124,11 +125,13 @@ bool rounds(const Node& node) {
   return kOps.contains(node.op);
 }
 
-/// Selecting and ordering: a tiny difference may change which elements come out.
+/// Selecting and ordering: a tiny difference may change which elements come out. And numbers drawn anew by
+/// each run.
 bool selects(const Node& node) {
   static const std::set<std::string, std::less<>> kOps = {"ArgMax",  "ArgMin", "TopK",    "NonMaxSuppression",
                                                           "NonZero", "Unique", "Compress"};
-  return kOps.contains(node.op);
+  const OpDef* def = OpRegistry::global().find(node);
+  return kOps.contains(node.op) || (def && !def->deterministic);
 }
 
 /// Values that depend on a node for which `is_jump` holds, inside bodies too.

@@ -159,7 +159,7 @@ def write_tree(out, texts, root=ROOT):
             if str(relative) in texts or (target.exists() and filecmp.cmp(file, target, shallow=False)):
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(file, target)
+            shutil.copyfile(file, target)  # with the time of now: what was planted there before is compiled again
     for path, text in texts.items():
         wanted.add(pathlib.Path(path))
         target = out / path
