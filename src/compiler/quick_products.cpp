@@ -40,7 +40,10 @@ inline __attribute__((always_inline)) void tile(const float* rows, int64_t strid
 }
 
 /// result[count][32] = rows[count][depth] * panel[depth][32], count <= 8.
-__attribute__((target_clones("avx512f", "avx2,fma", "default"))) void multiply_rows(
+#if defined(__GNUC__) && !defined(__clang__)  // clang takes no list of features as one version
+__attribute__((target_clones("avx512f", "avx2,fma", "default")))
+#endif
+void multiply_rows(
     const float* rows, int64_t count, int64_t stride, const float* panel, int64_t depth, float* result) {
   int64_t i = 0;
   if (count == kRows) return tile<kRows>(rows, stride, panel, depth, result);

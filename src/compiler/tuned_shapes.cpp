@@ -68,7 +68,7 @@ std::vector<Dims> dims_under(const Graph& graph, const std::map<std::string, Dim
 void check_names(const Graph& graph, const std::map<std::string, Dims>& asked) {
   for (const auto& [name, dims] : asked) {
     const bool known = std::any_of(graph.inputs().begin(), graph.inputs().end(),
-                                   [&](const Value* v) { return v->name == name; });
+                                   [&, &wanted = name](const Value* v) { return v->name == wanted; });
     if (known) continue;
     std::string names;
     for (const Value* v : graph.inputs()) names += (names.empty() ? "'" : ", '") + v->name + "'";

@@ -7,7 +7,6 @@
 #endif
 #include <xxhash.h>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
 #include "base/files.h"
@@ -16,8 +15,6 @@
 
 namespace wootz {
 namespace {
-
-using Json = nlohmann::json;
 
 struct Header {
   char magic[8];

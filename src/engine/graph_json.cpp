@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/graph_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include "engine/type_json.h"
 #include "ir/verify.h"
 
 namespace wootz {
 namespace {
-
-using Json = nlohmann::json;
 
 [[noreturn]] void damaged(const std::string& what) {
   throw Error(ErrorKind::kInvalidEngine, what + "; the engine file is damaged, build it again");

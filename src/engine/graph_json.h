@@ -2,10 +2,11 @@
 // A graph as JSON. Large tensors are numbers in a blob list, so that the file can map them.
 #pragma once
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+#include "engine/json.h"
 
+#include "engine/json.h"
 #include "ir/graph.h"
 
 namespace wootz {
@@ -22,8 +23,8 @@ class BlobList {
   std::vector<Tensor> tensors_;
 };
 
-nlohmann::json json_from_graph(const Graph& graph, BlobList& blobs);
+Json json_from_graph(const Graph& graph, BlobList& blobs);
 /// Throws Error(kInvalidEngine) on anything out of place; the graph returned passes verify_graph.
-std::unique_ptr<Graph> graph_from_json(const nlohmann::json& json, const BlobList& blobs);
+std::unique_ptr<Graph> graph_from_json(const Json& json, const BlobList& blobs);
 
 }  // namespace wootz

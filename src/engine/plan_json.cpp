@@ -3,7 +3,6 @@
 
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "device/region.h"
 #include "engine/check_graph.h"
@@ -11,8 +10,6 @@
 
 namespace wootz {
 namespace {
-
-using Json = nlohmann::json;
 
 [[noreturn]] void damaged(const std::string& what) {
   throw Error(ErrorKind::kInvalidEngine, what + "; the engine file is damaged, build it again");

@@ -2,12 +2,9 @@
 #include "engine/type_json.h"
 
 #include <bit>
-#include <nlohmann/json.hpp>
 
 namespace wootz {
 namespace {
-
-using Json = nlohmann::json;
 
 Json json_from_dim(const Dim& d) {
   if (d.is_constant()) return d.value();
@@ -16,17 +13,28 @@ Json json_from_dim(const Dim& d) {
   return j;
 }
 
+/// A constant or a coefficient, small enough that sums and products of a few fit.
+int64_t part_from_json(const Json& j) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  const auto n = j.get<int64_t>();
+  if (n < -kMost || n > kMost)
+    throw Error(ErrorKind::kInvalidEngine, "expected a dimension's number of at most 62 bits, found " +
+                                               std::to_string(n) +
+                                               "; the engine file is damaged, build it again");
+  return n;
+}
+
 Dim dim_from_json(const Json& j, size_t symbol_count) {
-  if (j.is_number_integer()) return Dim(j.get<int64_t>());
+  if (j.is_number_integer()) return Dim(part_from_json(j));
   std::vector<std::pair<SymbolId, int64_t>> terms;
   for (size_t i = 1; i < j.size(); ++i) {
     const auto id = j[i].at(0).get<SymbolId>();
     if (id < 0 || static_cast<size_t>(id) >= symbol_count)
       throw Error(ErrorKind::kInvalidEngine,
                   "symbol number out of range; the engine file is damaged, build it again");
-    terms.emplace_back(id, j[i].at(1).get<int64_t>());
+    terms.emplace_back(id, part_from_json(j[i].at(1)));
   }
-  return Dim(j.at(0).get<int64_t>(), std::move(terms));
+  return Dim(part_from_json(j.at(0)), std::move(terms));
 }
 
 constexpr int kMostNestedTypes = 64;  // as the importer takes

@@ -87,11 +87,13 @@ int64_t SymbolTable::upper_bound(const Dim& d) const {
 
 int64_t SymbolTable::divisor(const Dim& d) const {
   const Dim resolved = resolve(d);
-  int64_t common = resolved.constant();
+  // The smallest number has no magnitude; what divides its half divides it too.
+  const auto halved = [](int64_t n) { return n == INT64_MIN ? n / 2 : n; };
+  int64_t common = halved(resolved.constant());
   for (const auto& [id, coefficient] : resolved.terms()) {
     int64_t term = 0;
     if (__builtin_mul_overflow(coefficient, at(id).divisor, &term)) term = coefficient;
-    common = std::gcd(common, term);
+    common = std::gcd(common, halved(term));
   }
   return common;
 }

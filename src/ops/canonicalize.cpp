@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "ir/element.h"
+#include "ops/doubles.h"
 #include "ops/registry.h"
 
 namespace wootz {
@@ -41,10 +42,7 @@ void CanonicalizeContext::scalar_attribute_to_input(std::string_view attribute, 
   else
     number = static_cast<double>(node_.attributes.require<float>(attribute));
   Tensor scalar = Tensor::zeros(dtype, {});
-  visit_numeric(dtype, [&](auto kind) {
-    using T = decltype(kind);
-    *scalar.as<T>() = static_cast<T>(number);
-  });
+  store_doubles({&number, 1}, scalar);
   set_new_input(node_, index, graph().add_constant(constant_name(node_, attribute), std::move(scalar)));
   node_.attributes.erase(attribute);
 }

@@ -24,6 +24,9 @@ std::optional<int64_t> static_length(const InferContext& context, size_t input) 
 }
 
 Shape unknown_shape(InferContext& context, std::string_view hint, int64_t rank) {
+  constexpr int64_t kMostAxes = 1024;  // a few bytes of a file may ask for any number of them
+  context.check(rank <= kMostAxes,
+                "expected at most " + std::to_string(kMostAxes) + " axes, found " + std::to_string(rank));
   Shape shape;
   for (int64_t i = 0; i < rank; ++i) shape.push_back(context.unknown(hint));
   return shape;

@@ -179,9 +179,11 @@ class TypeMerge {
     for (const Graph* graph = value_.graph(); graph; graph = graph->parent())
       for (const Value* input : graph->inputs())
         if (input->type.has_rank())
-          for (const Dim& input_dim : *input->type.shape)
-            for (const auto& term : symbols_.resolve(input_dim).terms())
+          for (const Dim& input_dim : *input->type.shape) {
+            const Dim resolved = symbols_.resolve(input_dim);
+            for (const auto& term : resolved.terms())
               if (term.first == id) return false;
+          }
     return true;
   }
 

@@ -2,6 +2,7 @@
 #include "ops/window.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/doubles.h"
 
@@ -67,6 +68,11 @@ Window resolve_window(const WindowAttributes& attributes, std::span<const int64_
   const WindowAttributes a = with_defaults(attributes, kernel.size());
   Window w = window_of(a, kernel, input);
   for (size_t i = 0; i < kernel.size(); ++i) {
+    // Sums and products of a few of these fit.
+    for (const int64_t v :
+         {kernel[i], a.dilations[i], a.strides[i], w.pads_begin[i], w.pads_end[i], input[i]})
+      if (std::abs(static_cast<double>(v)) > 0x1p31)
+        fail("expected window, padding and input within 31 bits, found " + std::to_string(v));
     const int64_t extent = (kernel[i] - 1) * a.dilations[i] + 1, stride = a.strides[i];
     if (is_same(a.auto_pad)) {
       w.output[i] = floor_div(input[i] + stride - 1, stride);

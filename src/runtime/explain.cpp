@@ -58,7 +58,7 @@ Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan
                     size_t index) {
   const StepWork work = work_of_step(node, plan, bindings);
   Json j{{"region", region_title(node)},
-         {"kind", node.attributes.get<std::string>("kind", "")},
+         {"kind", is_region(node) ? node.attributes.get<std::string>("kind", "") : ""},
          {"nodes", node.origins},
          {"tactic", tactic_of(s, plan.interpreted[index])},
          {"config", s.choices.empty() ? "" : s.choices[0].config.to_string()},

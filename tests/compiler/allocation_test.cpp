@@ -26,6 +26,11 @@ void* counted(std::size_t bytes, std::size_t alignment) {
 
 void* operator new(std::size_t bytes) { return counted(bytes, 0); }
 void* operator new[](std::size_t bytes) { return counted(bytes, 0); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept try {
+  return counted(bytes, 0);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
 void* operator new(std::size_t bytes, std::align_val_t a) {
   return counted(bytes, static_cast<std::size_t>(a));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any bytes give a model or an Error (docs/fuzzing.md). Most mutations are made on the tree
 // of protobuf fields, whose lengths stay right; the others on plain bytes.
+#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
@@ -25,7 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     wootz::import_onnx_bytes(std::as_bytes(std::span(data, size)));
   } catch (const wootz::Error& error) {
-    if (error.kind() == wootz::ErrorKind::kInternal) __builtin_trap();
+    if (error.kind() != wootz::ErrorKind::kInternal) return 0;
+    std::fprintf(stderr, "%s\n", error.what());
+    __builtin_trap();
   }
   return 0;
 }

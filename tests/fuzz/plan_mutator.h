@@ -63,7 +63,8 @@ class PlanMutator {
       }
       case 2: {
         const Json copy = *places[pick(places.size())];
-        if (place.is_array() && copy.dump().size() < 512) place.push_back(copy);
+        if (place.is_array() && copy.dump(-1, ' ', false, Json::error_handler_t::replace).size() < 512)
+          place.push_back(copy);
         break;
       }
       default: change_leaf(place);

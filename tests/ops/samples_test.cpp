@@ -3,6 +3,9 @@
 // with static shapes, with symbolic ones, and with constant operands.
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "ops/canonicalize.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
@@ -121,6 +124,41 @@ TEST_P(Samples, InferenceForetellsTheReference) {
       check(def, sample, Operands::kConstant, "constant");
       check(def, sample, Operands::kSymbolic, "symbolic");
     }
+  }
+}
+
+/// Canonicalization, inference and reference of the node: an Error at most.
+void run_all(const OpDef& def, OneNode& one) {
+  try {
+    if (def.canonicalize) {
+      CanonicalizeContext context(*one.node, 25);
+      def.canonicalize(context);
+    }
+    infer_graph(one.graph);
+    evaluate_graph(one.graph, one.inputs);
+  } catch (const Error& error) {
+    EXPECT_NE(error.kind(), ErrorKind::kInternal) << error.message();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
+}
+
+TEST_P(Samples, AttributesOfAnotherKindAreErrorsAtMost) {
+  const Attribute others[] = {int64_t{1}, 1.5f,      std::string("a"), Tensor::scalar_float(1),
+                              Ints{1},    Floats{1}, Strings{"a"}};
+  for (const auto& [key, def] : OpRegistry::global().all()) {
+    if (key.first + "." + key.second != GetParam()) continue;
+    const Sample sample = def.samples().at(0);
+    std::set<std::string> names;
+    for (const AttributeSpec& spec : def.attributes) names.insert(spec.name);
+    for (const auto& [name, attribute] : sample.attributes) names.insert(name);
+    for (const std::string& name : names)
+      for (const Attribute& other : others) {
+        SCOPED_TRACE(name + " as " + std::string(attribute_kind_name(other)));
+        OneNode one(def, sample, Operands::kStatic);
+        one.node->attributes.set(name, other);
+        run_all(def, one);
+      }
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/linear/gemm.h"
+#include "ops/extent.h"
 
 #include "ops/canonicalize.h"
 #include "ops/doubles.h"
@@ -141,8 +142,7 @@ void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<do
 
 double flops(const Node& node, std::span<const Dims> inputs, std::span<const Dims> outputs) {
   const bool transposed = node.attributes.get<int64_t>("transA", 0) != 0;
-  return 2.0 * static_cast<double>(element_count(outputs[0])) *
-         static_cast<double>(inputs[0][transposed ? 0 : 1]);
+  return 2.0 * static_cast<double>(element_count(outputs[0])) * extent(inputs[0], transposed ? 0 : 1);
 }
 
 std::vector<Sample> samples() {

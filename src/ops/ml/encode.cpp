@@ -57,7 +57,7 @@ std::vector<Key> keys_of(const Tensor& x) {
 
 /// The list called `prefix` + s, _int64s, _floats or _tensor, as a tensor; undefined where there is none.
 Tensor list_of(const Attributes& a, const std::string& prefix) {
-  if (const Attribute* tensor = a.find(prefix + "_tensor")) return std::get<Tensor>(*tensor);
+  if (a.contains(prefix + "_tensor")) return a.require<Tensor>(prefix + "_tensor");
   if (const Strings list = a.get<Strings>(prefix + "_strings", {}); !list.empty())
     return Tensor::strings({static_cast<int64_t>(list.size())}, list);
   if (const Ints list = a.get<Ints>(prefix + "_int64s", {}); !list.empty()) return Tensor::int64s(list);
@@ -75,7 +75,7 @@ void copy_element(Tensor& to, int64_t i, const Tensor& from, int64_t k) {
 
 /// The default of the values' kind.
 Tensor default_of(const Attributes& a, DType dtype) {
-  if (const Attribute* tensor = a.find("default_tensor")) return std::get<Tensor>(*tensor);
+  if (a.contains("default_tensor")) return a.require<Tensor>("default_tensor");
   if (dtype == DType::kString) return Tensor::strings({}, {a.get<std::string>("default_string", "_Unused")});
   if (dtype == DType::kInt64) return Tensor::scalar_int64(a.get<int64_t>("default_int64", -1));
   const bool real = is_float(dtype);

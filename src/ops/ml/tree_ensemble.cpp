@@ -16,8 +16,8 @@ void infer(InferContext& c) {
 /// Members of the k-th BRANCH_MEMBER node: the list is cut at NaNs.
 std::vector<std::set<double>> member_sets(const Attributes& a) {
   std::vector<std::set<double>> sets(1);
-  if (const Attribute* values = a.find("membership_values"))
-    for (double x : std::get<Tensor>(*values).to_doubles()) {
+  if (a.contains("membership_values"))
+    for (double x : a.require<Tensor>("membership_values").to_doubles()) {
       if (std::isnan(x))
         sets.emplace_back();
       else

@@ -117,7 +117,7 @@ inline std::vector<Aggregate> tally(const EvalContext& c, const Forest& forest, 
 
 /// A list that may be given as floats or, for more precision, as a tensor.
 inline std::vector<double> floats_or_tensor(const Attributes& a, const std::string& name) {
-  if (const Attribute* tensor = a.find(name + "_as_tensor")) return std::get<Tensor>(*tensor).to_doubles();
+  if (a.contains(name + "_as_tensor")) return a.require<Tensor>(name + "_as_tensor").to_doubles();
   const Floats list = a.get<Floats>(name, {});
   return {list.begin(), list.end()};
 }

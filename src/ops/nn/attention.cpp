@@ -5,6 +5,7 @@
 #include "ops/attend.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
+#include "ops/extent.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
@@ -182,7 +183,7 @@ void evaluate(EvalContext& c) {
 
 double flops(const Node&, std::span<const Dims> inputs, std::span<const Dims> outputs) {
   const Dims &q = inputs[0], &k = inputs[1];
-  const double keys = static_cast<double>(k.size() == 3 ? k[1] : k[2]);
+  const double keys = extent(k, k.size() == 3 ? 1 : 2);
   return 2 * keys * static_cast<double>(element_count(q) + element_count(outputs[0]));
 }
 

@@ -79,8 +79,8 @@ void canonicalize(CanonicalizeContext& c) {
     return precision == type ? x : e.add("Cast", {x}, {{"to", static_cast<int64_t>(to)}});
   };
   const auto modify = [&](Value* x, const char* name) {
-    const Attribute* body = e.attributes().find(name);
-    return body ? inlined(e, *std::get<GraphPtr>(*body), x, c.graph(), &c.node()) : x;
+    if (!e.attributes().contains(name)) return x;
+    return inlined(e, *e.attributes().require<GraphPtr>(name), x, c.graph(), &c.node());
   };
   scores = modify(cast(scores, precision), "score_mod");
   Value* probabilities = modify(e.add("Softmax", {scores}, {{"axis", int64_t{-1}}}), "prob_mod");

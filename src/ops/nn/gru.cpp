@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
+#include "ops/extent.h"
 #include "ops/infer.h"
 #include "ops/nn/recurrent_samples.h"
 #include "ops/recurrent.h"
@@ -75,7 +76,7 @@ void evaluate(EvalContext& c) {
 }
 
 double flops(const Node&, std::span<const Dims> inputs, std::span<const Dims>) {
-  const double steps = static_cast<double>(inputs[0][0] * inputs[0][1]);
+  const double steps = extent(inputs[0], 0) * extent(inputs[0], 1);
   return 2 * steps * static_cast<double>(element_count(inputs[1]) + element_count(inputs[2]));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -88,13 +89,11 @@ void for_each_quantized(const QuantizeGranularity& g, F f) {
       for (int64_t i = 0; i < g.inner; ++i, ++at) f(at, g.scale_index(o, k, i));
 }
 
-/// The range of an integer dtype of up to 32 bits.
+/// The range of an integer dtype; for 64 bits to the nearest double.
 inline std::pair<double, double> integer_range(DType dtype) {
   const int bits = dtype_file_bits(dtype);
-  if (is_signed_integer(dtype))
-    return {-static_cast<double>(int64_t{1} << (bits - 1)),
-            static_cast<double>((int64_t{1} << (bits - 1)) - 1)};
-  return {0, static_cast<double>((int64_t{1} << bits) - 1)};
+  if (is_signed_integer(dtype)) return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+  return {0, std::ldexp(1.0, bits) - 1};
 }
 
 }  // namespace wootz

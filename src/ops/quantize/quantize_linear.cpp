@@ -18,6 +18,8 @@ void infer(InferContext& c) {
     c.check(a.output_dtype == static_cast<int64_t>(y.dtype),
             "output_dtype: expected the zero point's " + std::string(dtype_name(y.dtype)) + ", found " +
                 std::string(dtype_name(static_cast<DType>(a.output_dtype))));
+  c.check(is_integer(y.dtype) || (is_float(y.dtype) && dtype_size(y.dtype) == 1),
+          "expected integers or floats of at most 8 bits as output, found " + std::string(dtype_name(y.dtype)));
   y.shape = c.input(0).shape;
   c.set_output(0, y);
 }

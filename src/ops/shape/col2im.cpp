@@ -33,8 +33,8 @@ void infer(InferContext& ctx) {
   if (block && ctx.has_rank(0))
     channels = ctx.symbols().divide_exact(ctx.shape(0)[1], ctx.symbols().product(*block));
   shape[1] = channels ? *channels : ctx.unknown("channels");
-  for (int64_t k = 0; k < *axes; ++k)
-    shape.push_back(image ? (*image)[static_cast<size_t>(k)] : ctx.unknown("image"));
+  const Shape sizes = image ? *image : unknown_shape(ctx, "image", *axes);
+  shape.insert(shape.end(), sizes.begin(), sizes.end());
   ctx.set_output(0, ctx.dtype(0), std::move(shape));
 }
 

@@ -11,9 +11,11 @@ namespace wootz {
 namespace {
 
 std::optional<Tensor> tensor_of(const Attributes& attributes) {
-  if (auto* v = attributes.find("value_float")) return Tensor::scalar_float(std::get<float>(*v));
-  if (auto* v = attributes.find("value_int")) return Tensor::scalar_int64(std::get<int64_t>(*v));
-  if (auto* v = attributes.find("value_string")) return Tensor::strings({}, {std::get<std::string>(*v)});
+  if (attributes.contains("value_float"))
+    return Tensor::scalar_float(attributes.require<float>("value_float"));
+  if (attributes.contains("value_int")) return Tensor::scalar_int64(attributes.require<int64_t>("value_int"));
+  if (attributes.contains("value_string"))
+    return Tensor::strings({}, {attributes.require<std::string>("value_string")});
   if (attributes.contains("value_ints")) return Tensor::int64s(attributes.require<Ints>("value_ints"));
   if (attributes.contains("value_floats")) {
     const auto& v = attributes.require<Floats>("value_floats");
