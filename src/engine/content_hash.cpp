@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/content_hash.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/hash.h"
 #include "engine/graph_json.h"
 
 namespace wootz {
 
 std::string content_hash(const EngineData& engine) {
-  using Json = nlohmann::json;
   BlobList blobs;
   Json plan{{"graph", json_from_graph(*engine.graph, blobs)},
             {"backend", engine.backend.substr(0, engine.backend.find(':'))},
