@@ -84,6 +84,12 @@ class CudaCase {
     return *this;
   }
 
+  /// A configuration chosen at another shape: it must hold here too.
+  CudaCase& tuned_elsewhere(const std::string& config) {
+    elsewhere_.push_back(TacticConfig::parse(config));
+    return *this;
+  }
+
   /// The tactic serves the region on at least one architecture, and on every one that it serves all its
   /// configurations compile (the first one only on architectures other than sm_80 and sm_90a, to save
   /// time). Where a GPU is here and served, each configuration's results are those of the references.
@@ -120,6 +126,12 @@ class CudaCase {
     throw Error(ErrorKind::kInternal, "no tactic " + id);
   }
 
+  std::vector<TacticConfig> configs_of(const Tactic& tactic) const {
+    std::vector<TacticConfig> list = tactic.configs(problem_);
+    list.insert(list.begin(), elsewhere_.begin(), elsewhere_.end());
+    return list;
+  }
+
   void prepare() {
     if (!expected_.empty()) return;
     infer_graph(*body_);
@@ -149,7 +161,7 @@ class CudaCase {
       last_refusal_ = *reason;
       return false;
     }
-    std::vector<TacticConfig> configs = tactic->configs(problem_);
+    std::vector<TacticConfig> configs = configs_of(*tactic);
     EXPECT_FALSE(configs.empty()) << tactic_id << " offers no configuration for " << arch;
     const bool all = !brief_ && (arch == "sm_80" || arch == "sm_90a");
     if (!all && configs.size() > 1) configs.resize(1);
@@ -177,7 +189,7 @@ class CudaCase {
     const Backend& backend = cuda_backend("cuda:0");
     const Tactic* tactic = find(backend, tactic_id);
     if (tactic->refusal(problem_)) return;
-    for (const TacticConfig& config : tactic->configs(problem_)) {
+    for (const TacticConfig& config : configs_of(*tactic)) {
       SCOPED_TRACE(tactic_id + " " + config.to_string());
       try {
         run(backend, *tactic, config);
@@ -251,6 +263,7 @@ class CudaCase {
   std::vector<Input> inputs_;
   std::vector<Storage> storages_;
   std::vector<Datum> expected_;
+  std::vector<TacticConfig> elsewhere_;
   Problem problem_;
   std::string last_refusal_;
   bool brief_ = false;

@@ -117,6 +117,15 @@ TEST(CudaGemm, RowsThatNoBulkCopyWrites) {
   batched.brief().expect(kSm90);
 }
 
+/// At batch 1 the rows of a transposed result lie at one distance, at batch 3 at two.
+TEST(CudaGemm, WaysChosenAtAnotherBatch) {
+  CudaCase test;
+  add_product(test, {.a = {3, 100, 64}, .b = {64, 72}});
+  test.problem().outputs[0].strides = {72, 3 * 72, 1};
+  test.tuned_elsewhere("m_blocks=1 n=64 consumers=2 pingpong=0 cluster=1 along_n=0 resident=0 direct=0");
+  test.brief().expect(kSm90);
+}
+
 TEST(CudaGemm, BatchedOnHopper) {
   CudaCase test;
   add_product(test, {.a = {2, 3, 100, 64}, .b = {2, 3, 64, 72}, .constant_b = false});

@@ -122,7 +122,7 @@ class GemmSm90 final : public Tactic {
     if (auto why = GatedOperands::read(target_, problem, o))
       throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const Contraction& c = o.contraction();
-    const Way way = Way::of(config);
+    const Way way = way_for(config, problem, o);
     const StagedOperands staged = o.staged(way.direct);
     const TailSource tail(c, staged);
     const Room room = room_for(way, o);
@@ -174,6 +174,20 @@ class GemmSm90 final : public Tactic {
     int m_tiles, rows, rows_out, cols_out, batch, batch_inner, a_outer, a_inner, b_outer, b_inner;
     int64_t gate_image;
   };
+
+  /// A way that was chosen at another shape may leave the result to the copy engine, whose rows lie at one
+  /// distance, or share one matrix among blocks; here a transposed result of a batch above 1 has rows at two
+  /// distances, and a batch has a matrix each.
+  Way way_for(const TacticConfig& config, const Problem& problem, const GatedOperands& o) const {
+    const Way way = Way::of(config);
+    const bool writes = way.direct || o.is_pooled() || o.has_result_map();
+    const bool shares = way.cluster > 1 || way.resident;
+    if (writes && !(shares && o.is_batched())) return way;
+    const std::vector<TacticConfig> others = configs(problem);
+    if (others.empty())
+      throw Error(ErrorKind::kUnsupported, std::string(id()) + ": no way to write the result at this shape");
+    return Way::of(others[0]);
+  }
 
   /// The maps of the result and of the staged residual; one that is not used stands in for another.
   static void add_result(CudaLaunch& launch, const Way& way, const GatedOperands& o,
