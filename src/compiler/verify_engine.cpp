@@ -168,11 +168,16 @@ std::vector<Datum> random_inputs(const Graph& graph, std::span<const Dims> dims,
       continue;
     }
     Tensor t = Tensor::zeros(type.dtype, dims[i]);
-    if (type.dtype != DType::kString)
+    const auto uniform = [&] { return double(random() >> 11) * 0x1p-53; };
+    if (type.dtype == DType::kComplex64)
+      std::generate_n(static_cast<float*>(t.data()), 2 * t.size(), uniform);
+    else if (type.dtype == DType::kComplex128)
+      std::generate_n(static_cast<double*>(t.data()), 2 * t.size(), uniform);
+    else if (type.dtype != DType::kString)
       visit_numeric(type.dtype, [&](auto element) {
         using T = decltype(element);
         for (int64_t k = 0; k < t.size(); ++k) {
-          const double u = double(random() >> 11) * 0x1p-53;
+          const double u = uniform();
           if constexpr (std::is_floating_point_v<T>)
             t.as<T>()[k] = static_cast<T>(u);
           else if constexpr (std::is_integral_v<T>)
