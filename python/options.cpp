@@ -46,9 +46,23 @@ std::map<std::string, Dims> shapes_from_dict(const nb::dict& dict) {
   return shapes;
 }
 
+void set_options(const std::string& call, const OptionSetters& setters, const nb::dict& kwargs) {
+  for (auto [key, value] : kwargs) {
+    const auto name = nb::cast<std::string>(key);
+    const auto it = setters.find(name);
+    if (it == setters.end()) {
+      std::string names;
+      for (const auto& [known, unused] : setters) names += (names.empty() ? "" : ", ") + known;
+      throw Error(ErrorKind::kInvalidArgument,
+                  call + ": expected one of the options " + names + ", found '" + name + "'");
+    }
+    it->second(value);
+  }
+}
+
 BuildOptions options_from_kwargs(const nb::dict& kwargs) {
   BuildOptions o;
-  const std::map<std::string, std::function<void(nb::handle)>> setters = {
+  const OptionSetters setters = {
       {"device", [&](nb::handle v) { o.device = nb::cast<std::string>(v); }},
       {"threads", [&](nb::handle v) { o.threads = nb::cast<int>(v); }},
       {"shapes", [&](nb::handle v) { o.shapes = shapes_from_dict(nb::cast<nb::dict>(v)); }},
@@ -77,17 +91,7 @@ BuildOptions options_from_kwargs(const nb::dict& kwargs) {
        }},
       {"progress", [&](nb::handle v) { o.progress = progress_from(nb::borrow(v)); }},
   };
-  for (auto [key, value] : kwargs) {
-    const auto name = nb::cast<std::string>(key);
-    const auto it = setters.find(name);
-    if (it == setters.end()) {
-      std::string names;
-      for (const auto& [known, unused] : setters) names += (names.empty() ? "" : ", ") + known;
-      throw Error(ErrorKind::kInvalidArgument,
-                  "build: expected one of the options " + names + ", found '" + name + "'");
-    }
-    it->second(value);
-  }
+  set_options("build", setters, kwargs);
   return o;
 }
 

@@ -3,10 +3,17 @@
 #include <nanobind/nanobind.h>
 
 #include <functional>
+#include <map>
+#include <string>
 
 #include <wootz/builder.h>
 
 namespace wootz::python {
+
+/// What each keyword argument sets.
+using OptionSetters = std::map<std::string, std::function<void(nanobind::handle)>>;
+/// An unknown name is an error of `call` that lists the known ones.
+void set_options(const std::string& call, const OptionSetters& setters, const nanobind::dict& kwargs);
 
 /// Keyword arguments of wootz.build; an unknown name is an error that lists the known ones.
 BuildOptions options_from_kwargs(const nanobind::dict& kwargs);

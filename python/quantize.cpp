@@ -53,7 +53,7 @@ SampleSource source_from(nb::object iterable) {
 
 QuantizeOptions options_from(const nb::dict& kwargs) {
   QuantizeOptions o;
-  const std::map<std::string, std::function<void(nb::handle)>> setters = {
+  const OptionSetters setters = {
       {"method", [&](nb::handle v) { o.method = nb::cast<std::string>(v); }},
       {"percentile", [&](nb::handle v) { o.percentile = nb::cast<double>(v); }},
       {"per_channel", [&](nb::handle v) { o.per_channel = nb::cast<bool>(v); }},
@@ -71,17 +71,7 @@ QuantizeOptions options_from(const nb::dict& kwargs) {
       {"threads", [&](nb::handle v) { o.threads = nb::cast<int>(v); }},
       {"progress", [&](nb::handle v) { o.progress = progress_from(nb::borrow(v)); }},
   };
-  for (auto [key, value] : kwargs) {
-    const auto name = nb::cast<std::string>(key);
-    const auto it = setters.find(name);
-    if (it == setters.end()) {
-      std::string names;
-      for (const auto& [known, unused] : setters) names += (names.empty() ? "" : ", ") + known;
-      throw Error(ErrorKind::kInvalidArgument,
-                  "quantize: expected one of the options " + names + ", found '" + name + "'");
-    }
-    it->second(value);
-  }
+  set_options("quantize", setters, kwargs);
   return o;
 }
 
