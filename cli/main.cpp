@@ -96,7 +96,8 @@ void add_build_flags(CLI::App& command, Options& o) {
   command.add_option("--dump", o.dump, "folder for the graph's text before and after each pass");
   command.add_flag("--no-tune", o.no_tune, "take first guesses instead of racing tactics");
   command.add_flag("--no-verify", o.no_verify, "do not hold the whole engine against the imported graph");
-  command.add_flag("--no-vendor", o.no_vendor, "keep vendor libraries (oneDNN) out of the race");
+  command.add_flag("--no-vendor,--driver-only", o.no_vendor,
+                   "keep vendor libraries (oneDNN, cuBLASLt, cuDNN) out of the race");
 }
 
 struct Command {

@@ -88,7 +88,7 @@ void drop_vendor(EngineData& engine, std::map<size_t, RaceWin> own) {
   if (own.empty() || own.size() < vendor_steps || gain > kVendorGain * total) return;
   char text[128];
   std::snprintf(text, sizeof text,
-                "%zu steps run own kernels although oneDNN won: it would save %.1f%% of the time", own.size(),
+                "%zu steps run own kernels although a vendor library won: it would save %.1f%% of the time", own.size(),
                 total > 0 ? 100 * gain / total : 0.0);
   engine.remarks.push_back({"race", {}, text});
   for (auto& [index, win] : own) settle(engine.steps[index], std::move(win));

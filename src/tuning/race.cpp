@@ -254,7 +254,10 @@ class Race::Proof {
   std::optional<InputKind> filled_;
 };
 
-bool is_vendor_tactic(std::string_view id) { return id.find("onednn") != std::string_view::npos; }
+bool is_vendor_tactic(std::string_view id) {
+  const auto has = [id](std::string_view library) { return id.find(library) != std::string_view::npos; };
+  return has("onednn") || has("cublaslt") || has("cudnn");
+}
 
 std::string Race::cache_key(const Candidate& c, const std::string& problem) const {
   return TimingCache::key(fingerprint_, c.record.tactic_id, c.tactic->version(), c.record.config, problem);

@@ -90,6 +90,25 @@ class CudaCase {
     return *this;
   }
 
+  /// A way of a tactic with what it packed, perhaps for another case's shape.
+  struct Chosen {
+    TacticConfig config;
+    Packed packed;
+  };
+  /// Runs ways that were chosen elsewhere where there is a GPU, else compiles them for sm_90a.
+  void expect_chosen(const std::string& tactic_id, const std::vector<Chosen>& ways) {
+    prepare();
+    const Backend& backend = cuda_backend(has_gpu() ? "cuda:0" : "cuda:sm_90a");
+    const Tactic* tactic = find(backend, tactic_id);
+    for (const Chosen& way : ways) {
+      SCOPED_TRACE(tactic_id + " " + way.config.to_string());
+      if (!has_gpu())
+        EXPECT_NO_THROW(tactic->make_kernel(problem_, way.config, way.packed));
+      else
+        run_if_emulated(backend, *tactic, way);
+    }
+  }
+
   /// The tactic serves the region on at least one architecture, and on every one that it serves all its
   /// configurations compile (the first one only on architectures other than sm_80 and sm_90a, to save
   /// time). Where a GPU is here and served, each configuration's results are those of the references.
@@ -102,6 +121,12 @@ class CudaCase {
     EXPECT_TRUE(served > 0 || std::getenv("WOOTZ_TEST_ARCHS"))
         << tactic_id << " serves it nowhere: " << last_refusal_;
     if (has_gpu()) run_on_gpu(tactic_id);
+  }
+  /// The tactic serves the region on the GPU that is here, and all its ways are right.
+  void expect_here(const std::string& tactic_id) {
+    prepare();
+    EXPECT_EQ(refusal("0", tactic_id).value_or(""), "");
+    run_on_gpu(tactic_id);
   }
   /// Why the tactic refuses on an architecture; nothing when it serves.
   std::optional<std::string> refusal(const std::string& arch, const std::string& tactic_id) {
@@ -191,21 +216,25 @@ class CudaCase {
     if (tactic->refusal(problem_)) return;
     for (const TacticConfig& config : configs_of(*tactic)) {
       SCOPED_TRACE(tactic_id + " " + config.to_string());
-      try {
-        run(backend, *tactic, config);
-      } catch (const Error& e) {
-        // The stand-in for a GPU compiles C++, not PTX, and has no clusters.
-        const bool stand_in = std::getenv("WOOTZ_CUDA_DRIVER") != nullptr;
-        if (!stand_in || (e.message().find("asm") == std::string::npos &&
-                          e.message().find("clusters are not emulated") == std::string::npos))
-          throw;
-      }
+      run_if_emulated(backend, *tactic, {config, tactic->pack(problem_, config)});
     }
   }
 
-  void run(const Backend& backend, const Tactic& tactic, const TacticConfig& config) {
-    const Packed packed = tactic.pack(problem_, config);
-    const std::unique_ptr<Kernel> kernel = tactic.make_kernel(problem_, config, packed);
+  void run_if_emulated(const Backend& backend, const Tactic& tactic, const Chosen& way) {
+    try {
+      run(backend, tactic, way);
+    } catch (const Error& e) {
+      // The stand-in for a GPU compiles C++, not PTX, and has no clusters.
+      const bool stand_in = std::getenv("WOOTZ_CUDA_DRIVER") != nullptr;
+      if (!stand_in || (e.message().find("asm") == std::string::npos &&
+                        e.message().find("clusters are not emulated") == std::string::npos))
+        throw;
+      std::printf("not emulated: %s %s\n", std::string(tactic.id()).c_str(), way.config.to_string().c_str());
+    }
+  }
+
+  void run(const Backend& backend, const Tactic& tactic, const Chosen& way) {
+    const std::unique_ptr<Kernel> kernel = tactic.make_kernel(problem_, way.config, way.packed);
     const std::unique_ptr<Stream> stream = backend.make_stream(1);
     stream->begin_run();
     std::vector<std::pair<StridedBuffer, char*>> buffers;

@@ -177,6 +177,18 @@ inline void launch(void (*kernel)(void**), void** arguments, u64 grid, u32 threa
 #define blockDim emulation::block_size
 #define gridDim emulation::grid_size
 inline void __syncthreads() { emulation::block_barrier(); }
+namespace emulation {
+inline char* shared_base = nullptr;
+inline char* shared_at(u32 address) { return shared_base + address; }
+}  // namespace emulation
+/// A kernel asks once, for the beginning of its dynamic memory.
+inline u64 __cvta_generic_to_shared(const void* p) {
+  emulation::shared_base = static_cast<char*>(const_cast<void*>(p));
+  return 0;
+}
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
 inline void __syncwarp() { emulation::value_of_lane(0, 0); }
 /// As the device has it: 0 for divisors above 2^126.
 inline float __fdividef(float a, float b) { return std::fabs(b) > 0x1p126f ? a * 0.0f : a / b; }

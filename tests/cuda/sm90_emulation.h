@@ -10,16 +10,13 @@ static_assert(CLUSTER == 1, "clusters and their asm are not emulated");
 /// As fake_driver.cpp writes them.
 struct alignas(64) TensorMap {
   char* address;
-  u64 dims[5], strides[4];  // in bytes
-  u32 box[5];               // im2col: channels, pixels
-  u8 rank, element_bytes, is_im2col;
-  signed char lower[2], upper[2], step[2];  // of the im2col mode, width first
+  u64 dims[5], strides[4];                      // in bytes
+  u32 box[5];                                   // im2col: channels, pixels
+  u8 rank, element_bytes, is_im2col, is_plain;  // plain: not swizzled
+  signed char lower[2], upper[2], step[2];      // of the im2col mode, width first
 };
 
 namespace emulation {
-inline char* shared_base = nullptr;
-inline char* shared_at(u32 address) { return shared_base + address; }
-
 /// The 8 bytes of an mbarrier.
 struct PhaseBarrier {
   u8 phase, count, arrived, unused;
@@ -63,7 +60,8 @@ void walk_box(const TensorMap& map, u32 shared, const int (&corner)[5], Copy cop
     }
     const u64 row = i / map.box[0], column = i % map.box[0];
     const u32 offset = static_cast<u32>(row * map.box[0] * map.element_bytes + column * map.element_bytes);
-    copy(shared_at(swizzled(shared + offset)), element_of(map, at), map.element_bytes);
+    copy(shared_at(map.is_plain ? shared + offset : swizzled(shared + offset)), element_of(map, at),
+         map.element_bytes);
   }
 }
 inline u32 box_bytes(const TensorMap& map) {
@@ -104,8 +102,7 @@ float element_at(u32 address) {
 /// Every thread of a block calls this before it meets another: named barriers start anew.
 inline u32 shared_address(const void* p) {
   for (emulation::Barrier& barrier : emulation::named) barrier = {};
-  emulation::shared_base = static_cast<char*>(const_cast<void*>(p));
-  return 0;
+  return static_cast<u32>(__cvta_generic_to_shared(p));
 }
 
 inline void barrier_init(u32 bar, u32 count) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/nvrtc.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
-#include <filesystem>
 
+#include "backends/cuda/vendor/library.h"
 #include "base/error.h"
 
 namespace wootz::cuda {
@@ -13,29 +11,15 @@ namespace {
 
 using Program = struct ProgramRecord*;
 
-/// Where pip puts NVIDIA's wheels, seen from a module of ours in the same site-packages; empty: unknown.
-std::string neighbours_folder() {
-  Dl_info own{};
-  if (!dladdr(reinterpret_cast<void*>(&neighbours_folder), &own) || !own.dli_fname) return "";
-  std::error_code ignored;
-  const auto file = std::filesystem::absolute(own.dli_fname, ignored);
-  return (file.parent_path().parent_path() / "nvidia").string();
-}
-
-std::vector<std::string> library_names() {
-  std::vector<std::string> names;
-  if (const char* asked = std::getenv("WOOTZ_NVRTC"); asked && *asked) names.emplace_back(asked);
+FoundLibrary find_nvrtc() {
+  LibraryPlaces places;
+  if (const char* asked = std::getenv("WOOTZ_NVRTC"); asked && *asked) places.first.emplace_back(asked);
 #ifdef WOOTZ_NVRTC_LIBRARY
-  names.emplace_back(WOOTZ_NVRTC_LIBRARY);
+  places.first.emplace_back(WOOTZ_NVRTC_LIBRARY);
 #endif
-  if (const std::string folder = neighbours_folder(); !folder.empty()) {
-    names.push_back(folder + "/cu13/lib/libnvrtc.so.13");
-    names.push_back(folder + "/cuda_nvrtc/lib/libnvrtc.so.12");
-  }
-  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) names.emplace_back(name);
-  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"})
-    names.emplace_back(std::string("/usr/local/cuda/lib64/") + name);
-  return names;
+  places.wheels = {"cu13/lib/libnvrtc.so.13", "cuda_nvrtc/lib/libnvrtc.so.12"};
+  places.names = {"libnvrtc.so.13", "libnvrtc.so.12"};
+  return find_library(places);
 }
 
 struct Loaded {
@@ -58,13 +42,7 @@ struct Nvrtc::Table {
 };
 
 Nvrtc::Nvrtc() {
-  void* library = nullptr;
-  std::string tried;
-  for (const std::string& name : library_names()) {
-    library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library) break;
-    tried += (tried.empty() ? "" : ", ") + name;
-  }
+  const auto [library, tried] = find_nvrtc();
   if (!library)
     throw Error(
         ErrorKind::kDevice,
@@ -72,9 +50,9 @@ Nvrtc::Nvrtc() {
             "); install the Python package nvidia-cuda-nvrtc or a CUDA toolkit, or name the library in "
             "WOOTZ_NVRTC");
   auto table = std::make_shared<Table>();
-  const auto find = [&](auto& entry, const char* symbol) {
-    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(library, symbol));
-    if (!entry) throw Error(ErrorKind::kDevice, std::string("the NVRTC found here lacks ") + symbol);
+  const auto find = [found = library](auto& entry, const char* symbol) {
+    if (!find_function(found, symbol, entry))
+      throw Error(ErrorKind::kDevice, std::string("the NVRTC found here lacks ") + symbol);
   };
   find(table->nvrtcVersion, "nvrtcVersion");
   find(table->nvrtcGetErrorString, "nvrtcGetErrorString");

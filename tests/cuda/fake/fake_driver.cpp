@@ -252,6 +252,15 @@ FAKE_API cuMemsetD8Async(DevicePtr to, unsigned char value, size_t bytes, Stream
     return kSuccess;
   });
 }
+/// What the fakes of NVIDIA's libraries do on a stream, with the device's memory open.
+FAKE_API fake_enqueue(StreamHandle s, const std::function<void()>& work) {
+  FAKE_LOCK;
+  return enqueue(s, [work] {
+    const Opened opened;
+    work();
+    return kSuccess;
+  });
+}
 FAKE_API cuPointerGetAttribute(void* to, PointerAttribute, DevicePtr p) {
   FAKE_LOCK;
   if (!memory().holds(p, 1)) return kInvalidValue;
@@ -391,7 +400,7 @@ struct OpaqueMap {
   char* address;
   uint64_t dims[5], strides[4];
   uint32_t box[5];  // im2col: channels, pixels
-  uint8_t rank, element_bytes, is_im2col;
+  uint8_t rank, element_bytes, is_im2col, is_plain;
   int8_t lower[2], upper[2], step[2];  // of the im2col mode, width first
 };
 static_assert(sizeof(OpaqueMap) <= sizeof(TensorMap));
@@ -401,7 +410,8 @@ Result encode_array(OpaqueMap& map, MapType type, uint32_t rank, void* address, 
                     const uint64_t* strides, MapSwizzle swizzle) {
   if (rank < 1 || rank > 5 || reinterpret_cast<uintptr_t>(address) % 16 != 0) return kInvalidValue;
   if (type != MapType::kFloat16 && type != MapType::kBFloat16) return 801;
-  if (swizzle != MapSwizzle::k128Bytes) return 801;
+  if (swizzle != MapSwizzle::k128Bytes && swizzle != MapSwizzle::kNone) return 801;
+  map.is_plain = swizzle == MapSwizzle::kNone;
   map.address = static_cast<char*>(address);
   map.rank = static_cast<uint8_t>(rank), map.element_bytes = 2;
   for (uint32_t d = 0; d < rank; ++d) {
@@ -424,7 +434,7 @@ FAKE_API cuTensorMapEncodeTiled(TensorMap* map, MapType type, uint32_t rank, voi
     if (box[d] == 0 || box[d] > 256 || steps[d] != 1) return kInvalidValue;
     opaque.box[d] = box[d];
   }
-  if (box[0] * 2 % 16 != 0 || box[0] * 2 > 128) return kInvalidValue;
+  if (box[0] * 2 % 16 != 0 || (!opaque.is_plain && box[0] * 2 > 128)) return kInvalidValue;
   std::memcpy(map, &opaque, sizeof opaque);
   return kSuccess;
 }
@@ -433,7 +443,7 @@ FAKE_API cuTensorMapEncodeIm2col(TensorMap* map, MapType type, uint32_t rank, vo
                                  const int* upper, uint32_t channels, uint32_t pixels, const uint32_t* steps,
                                  MapInterleave, MapSwizzle swizzle, MapPromotion, int) {
   OpaqueMap opaque{};
-  if (rank != 4) return 801;
+  if (rank != 4 || swizzle != MapSwizzle::k128Bytes) return 801;
   if (const Result r = encode_array(opaque, type, rank, address, dims, strides, swizzle); r != kSuccess)
     return r;
   if (channels * 2 > 128 || channels * 2 % 16 != 0 || pixels == 0 || pixels > 1024) return kInvalidValue;

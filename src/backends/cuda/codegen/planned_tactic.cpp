@@ -2,6 +2,7 @@
 #include "backends/cuda/codegen/planned_tactic.h"
 
 #include "backends/cuda/cuda_kernel.h"
+#include "base/error.h"
 
 namespace wootz {
 
@@ -27,6 +28,9 @@ std::optional<std::string> PlannedTactic::refusal(const Problem& problem) const 
 std::unique_ptr<Kernel> PlannedTactic::make_kernel(const Problem& problem, const TacticConfig& config,
                                                    const Packed&) const {
   const LaunchPlan plan = this->plan(problem, config);
+  if (!plan.refusal.empty())
+    throw Error(ErrorKind::kInternal, std::string(id_) + " " + config.to_string() +
+                                          " refuses what the tactic serves: " + plan.refusal);
   auto kernel = std::make_unique<CudaKernel>(target_, problem);
   kernel->set_workspace(plan.workspace_bytes);
   for (const PlannedLaunch& launch : plan.launches) {

@@ -180,9 +180,12 @@ class AttentionSm90 final : public Tactic {
     return mask_batches(r) * mask_heads(r) * ceil_div(s.queries, 64) * 64 * ceil_div(s.keys, cut.tile) *
            cut.tile;
   }
+  /// Only a mask that knows the queries and keys itself: packed weights serve every shape.
   static bool packs_mask(const AttentionProblem& r, const Cut& cut) {
-    return r.view->has_input(3) && r.view->input(3).constant &&
-           packed_floats(r, Sizes(r), cut) <= kMostPackedFloats;
+    if (!r.view->has_input(3) || !r.view->input(3).constant) return false;
+    const Dims& dims = r.view->input(3).dims;
+    const bool has_all = dims.size() >= 2 && dims.back() > 1 && dims[dims.size() - 2] > 1;
+    return has_all && packed_floats(r, Sizes(r), cut) <= kMostPackedFloats;
   }
 
   /// In the order of attention_sm90.cu's terms_of().

@@ -126,9 +126,9 @@ class Conv3x3Sm90 final : public Tactic {
     auto kernel = std::make_unique<CudaKernel>(target_, problem);
     CudaLaunch& launch = kernel->add(make_cuda_source("conv/conv3x3_sm90.cu", text), "conv3x3", geometry);
     launch.map_input(static_cast<size_t>(c.a_input), image_map(c, halo.rows + 2, halo.pitch(), kChannels));
-    launch.map_constant(packed.at(0), o.b_map(kChannels));
+    launch.map_constant(packed.at(0), o.b_map(kChannels, packed));
     if (o.pooled)
-      launch.map_constant(packed.at(0), o.b_map(kChannels));  // results leave without a map
+      launch.map_constant(packed.at(0), o.b_map(kChannels, packed));  // results leave without a map
     else
       launch.map_output(0, halo.parts == 1 ? result_image_map(problem, c, halo.rows, halo.pitch(), kChannels)
                                            : result_image_map(problem, c, 1, halo.width, kChannels));

@@ -144,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(32 + 32 * kConsumerWarps, BLOCKS_PE
               const __grid_constant__ Problem p, float* __restrict__ sums, TAIL_PARAMETERS) {
   extern __shared__ __align__(128) unsigned char memory[];
   const Tail tail = TAIL;
-  const u32 stages = (u32)__cvta_generic_to_shared(memory);
+  const u32 stages = shared_address(memory);
   float* const partial = reinterpret_cast<float*>(memory + STAGES * kBytesStage);
   const u32 full = stages + STAGES * kBytesStage + kBytesPartial, empty = full + 8 * STAGES;
   if (threadIdx.x == 0) {

@@ -14,21 +14,6 @@ std::string label(int input) { return "tail operand (region input " + std::to_st
 
 const TensorDesc& input_of(const Problem& problem, int i) { return problem.inputs[static_cast<size_t>(i)]; }
 
-/// The elements between rows when all dims are walked in order; nothing where rows are not evenly spaced.
-std::optional<int64_t> even_pitch(const Dims& dims, const Dims& strides) {
-  std::optional<int64_t> pitch;
-  int64_t rows = 1;
-  for (size_t d = dims.size(); d-- > 0;) {
-    if (dims[d] == 1) continue;
-    if (!pitch)
-      pitch = strides[d];
-    else if (strides[d] != *pitch * rows)
-      return std::nullopt;
-    rows *= dims[d];
-  }
-  return pitch.value_or(0);
-}
-
 struct Reader {
   const Problem& problem;
   Contraction& c;
@@ -214,6 +199,20 @@ struct Reader {
 };
 
 }  // namespace
+
+std::optional<int64_t> even_pitch(const Dims& dims, const Dims& strides) {
+  std::optional<int64_t> pitch;
+  int64_t rows = 1;
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (dims[d] == 1) continue;
+    if (!pitch)
+      pitch = strides[d];
+    else if (strides[d] != *pitch * rows)
+      return std::nullopt;
+    rows *= dims[d];
+  }
+  return pitch.value_or(0);
+}
 
 bool TailOperand::is_per_column() const {
   return std::all_of(row_strides.begin(), row_strides.end(), [](int64_t s) { return s == 0; });

@@ -74,6 +74,9 @@ struct Contraction {
   static std::optional<std::string> read(const Problem& problem, Contraction& contraction);
 };
 
+/// The elements between rows when all dims are walked in order; nothing where rows are not evenly spaced.
+std::optional<int64_t> even_pitch(const Dims& dims, const Dims& strides);
+
 /// B of a contraction whose B is constant, as rows of adjacent k: [n, taps, padded channels]; a product has
 /// one tap and k channels. Channels are padded with zeros to a multiple of `channel_multiple`.
 Tensor pack_columns(const Problem& problem, const Contraction& contraction, int64_t channel_multiple);

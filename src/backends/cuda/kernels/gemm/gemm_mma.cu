@@ -20,7 +20,10 @@ static_assert((A_MODE != kAlongRows || BM >= 64) && (B_MODE != kAlongRows || BN 
 
 template <int kBytes>
 WZ_FN void copy_bytes(u32 to, const void* from, int valid) {
-#if __CUDA_ARCH__ >= 800
+#ifdef WZ_EMULATED
+  memset(emulation::shared_at(to), 0, kBytes);
+  memcpy(emulation::shared_at(to), from, valid);
+#elif __CUDA_ARCH__ >= 800
   if constexpr (kBytes == 16)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid) : "memory");
   else
@@ -68,9 +71,13 @@ WZ_FN void copy_run(u32 to, const Element* from, const Run& run, bool aligned) {
 #pragma unroll
   for (int i = 0; i < 8; ++i)
     if (i < run.count) words[i / 2] |= (u32)at[i * run.step].bits << (i % 2 * 16);
+#ifdef WZ_EMULATED
+  memcpy(emulation::shared_at(to), words, sizeof words);
+#else
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]),
                "r"(words[3])
                : "memory");
+#endif
 }
 
 // Places of sixteen-byte chunks, so that eight rows of one matrix load meet no bank twice.
@@ -127,6 +134,16 @@ struct Loader {
   }
 };
 
+#ifdef WZ_EMULATED
+WZ_FN void load_matrices(u32 address, u32 (&v)[4]) { wz::load_matrices(v, emulation::shared_at(address)); }
+WZ_FN void load_matrices_transposed(u32 address, u32 (&v)[4]) {
+  wz::load_matrices_transposed(v, emulation::shared_at(address));
+}
+WZ_FN void multiply(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  const u32 b[2] = {b0, b1};
+  wz::multiply_16x8x16<!kIsHalf<Element>>(d, a, b);
+}
+#else
 WZ_FN void load_matrices(u32 address, u32 (&v)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
@@ -160,6 +177,7 @@ WZ_FN void multiply(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
                : "r"(a[2]), "r"(a[3]), "r"(b1));
 #endif
 }
+#endif
 
 WZ_FN void multiply_stage(u32 stage, float (&sum)[kBlocksM][2 * kBlocksN][4]) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -11,7 +11,8 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kChannelMultiple = 8;  // a sixteen-byte copy
+constexpr int64_t kChannelMultiple = 8;   // a sixteen-byte copy
+constexpr int64_t kFewestAlongRows = 64;  // rows (columns) of a tile that is read along them
 
 /// A tile and the warps that share it.
 struct Tiling {
@@ -42,8 +43,8 @@ class GemmMma final : public Tactic {
     const Gather gather(c, Gather::packs_b(problem, c), kChannelMultiple);
     std::vector<std::pair<double, TacticConfig>> rated;
     for (const Tiling& t : kTilings) {
-      if (t.m < 64 && gather.a_mode().kind == ReadMode::kAlongRows) continue;
-      if (t.n < 64 && gather.b_mode().kind == ReadMode::kAlongRows) continue;
+      if (t.m < kFewestAlongRows && gather.a_mode().kind == ReadMode::kAlongRows) continue;
+      if (t.n < kFewestAlongRows && gather.b_mode().kind == ReadMode::kAlongRows) continue;
       if ((t.m > 64 && c.matrix_rows() <= t.m / 2) || (t.n > 64 && gather.columns() <= t.n / 2)) continue;
       rated.emplace_back(cost(c, gather, t), TacticConfig{{{"m", t.m},
                                                            {"n", t.n},
@@ -75,7 +76,7 @@ class GemmMma final : public Tactic {
     const Gather gather(c, packs, kChannelMultiple);
     const TailSource tail(c, {});
     const int64_t m = config.get("m"), n = config.get("n"), stages = config.get("stages");
-    const ReadMode a = gather.a_mode(), b = gather.b_mode();
+    const ReadMode a = mode_for(gather.a_mode(), m), b = mode_for(gather.b_mode(), n);
     std::string constants = tail.text() + gather.constants();
     const auto define = [&](const char* name, int64_t value) {
       constants += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
@@ -102,6 +103,10 @@ class GemmMma final : public Tactic {
   }
 
  private:
+  /// A small tile was chosen at another shape, where neighbours lay along k or nowhere.
+  static ReadMode mode_for(ReadMode mode, int64_t tile) {
+    return mode.kind == ReadMode::kAlongRows && tile < kFewestAlongRows ? ReadMode{} : mode;
+  }
   /// Waves of blocks times the time of a tile, relative; small tiles reach less of the tensor cores.
   double cost(const Contraction& c, const Gather& gather, const Tiling& t) const {
     const GatherProblem p = gather.problem(t.m, t.n);

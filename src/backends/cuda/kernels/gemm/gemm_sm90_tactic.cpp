@@ -180,9 +180,7 @@ class GemmSm90 final : public Tactic {
   /// distances, and a batch has a matrix each.
   Way way_for(const TacticConfig& config, const Problem& problem, const GatedOperands& o) const {
     const Way way = Way::of(config);
-    const bool writes = way.direct || o.is_pooled() || o.has_result_map();
-    const bool shares = way.cluster > 1 || way.resident;
-    if (writes && !(shares && o.is_batched())) return way;
+    if (works(way, o)) return way;
     const std::vector<TacticConfig> others = configs(problem);
     if (others.empty())
       throw Error(ErrorKind::kUnsupported, std::string(id()) + ": no way to write the result at this shape");
@@ -253,19 +251,29 @@ class GemmSm90 final : public Tactic {
     return room;
   }
 
-  bool fits(const Way& w, const GatedOperands& o) const {
+  /// Whether a way computes the problem at all.
+  bool works(const Way& w, const GatedOperands& o) const {
     const Contraction& c = o.contraction();
-    if (room_for(w, o).stages < 3) return false;
+    if (!w.direct && !o.is_pooled() && !o.has_result_map()) return false;
+    if (room_for(w, o).stages < 2) return false;
     if (o.gate >= 0 && (w.m_blocks > 1 || w.bn > 128)) return false;  // fragments and factors need registers
     if (o.is_pooled() && (w.pingpong || w.resident || w.direct)) return false;
-    if (w.bn > 64 && c.n <= w.bn / 2) return false;  // half of every tile is empty
-    if (w.cluster > 1 && (o.is_batched() || tiles_m(w, o) * tiles_n(w, c) < 64)) return false;
+    if ((w.cluster > 1 || w.resident) && o.is_batched()) return false;
     if (w.cluster > 1 && w.along_n && ceil_div(c.n, w.bn) % w.cluster != 0) return false;
     if (w.cluster > 1 && !w.along_n && w.bn % 16 != 0)
       return false;  // each block fetches whole swizzle atoms
     if (w.direct && w.m_blocks * w.bn / 2 > (w.consumers == 3 ? kMostSumsOfThree : kMostSums)) return false;
+    return !w.resident || tiles_n(w, c) <= target_.multiprocessors;
+  }
+
+  /// Whether it is worth a try.
+  bool fits(const Way& w, const GatedOperands& o) const {
+    const Contraction& c = o.contraction();
+    if (!works(w, o) || room_for(w, o).stages < 3) return false;
+    if (w.bn > 64 && c.n <= w.bn / 2) return false;  // half of every tile is empty
+    if (w.cluster > 1 && tiles_m(w, o) * tiles_n(w, c) < 64) return false;
     if (w.resident)
-      return !o.is_batched() && o.blocks_k() <= 4 && tiles_n(w, c) <= target_.multiprocessors / 4 &&
+      return o.blocks_k() <= 4 && tiles_n(w, c) <= target_.multiprocessors / 4 &&
              tiles_m(w, o) * tiles_n(w, c) > 2 * target_.multiprocessors;
     return w.tile_rows() <= 64 || o.rows() > w.tile_rows() / 2 || o.is_pooled();
   }

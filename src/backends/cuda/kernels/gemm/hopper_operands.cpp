@@ -185,11 +185,12 @@ TensorMapSpec HopperOperands::a_map(int64_t rows) const {
   return spec;
 }
 
-TensorMapSpec HopperOperands::b_map(int64_t columns) const {
+TensorMapSpec HopperOperands::b_map(int64_t columns, const Packed& packed) const {
   if (packs_b_) {
-    const int64_t pitch = is_im2col() ? k() : (c_.k + kAlign - 1) / kAlign * kAlign;
-    TensorMapSpec spec = matrices_map(c_.n, pitch, pitch, 0, 0, columns);
-    return spec;
+    // As they were packed, perhaps at another batch, where the images of a pointwise convolution were rows.
+    const Dims& dims = packed.at(0).dims();
+    const int64_t pitch = dims[1] * dims[2];
+    return matrices_map(c_.n, pitch, pitch, 0, 0, columns);
   }
   return matrices_map(c_.n, c_.k, c_.product.b_n, batch_.b_inner, batch_.b_outer, columns);
 }
@@ -205,9 +206,9 @@ TensorMapSpec HopperOperands::residual_map(const TailOperand& residual, int64_t 
 
 void HopperOperands::add_b(CudaLaunch& launch, const Packed& packed, int64_t columns) const {
   if (packs_b_)
-    launch.map_constant(packed.at(0), b_map(columns));
+    launch.map_constant(packed.at(0), b_map(columns, packed));
   else
-    launch.map_input(static_cast<size_t>(c_.b_input), b_map(columns));
+    launch.map_input(static_cast<size_t>(c_.b_input), b_map(columns, packed));
 }
 
 Packed HopperOperands::pack(const Problem& problem) const {

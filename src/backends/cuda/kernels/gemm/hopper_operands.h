@@ -42,7 +42,7 @@ class HopperOperands {
 
   /// Boxes of `rows` x 64 elements.
   TensorMapSpec a_map(int64_t rows) const;
-  TensorMapSpec b_map(int64_t columns) const;
+  TensorMapSpec b_map(int64_t columns, const Packed& packed) const;
   TensorMapSpec result_map(int64_t rows) const;
   TensorMapSpec residual_map(const TailOperand& residual, int64_t rows) const;
   /// Adds B with its map: the packed weights or the region's input.

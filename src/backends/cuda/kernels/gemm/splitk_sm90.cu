@@ -15,19 +15,20 @@ constexpr int kBytesX = BN * 128;
 constexpr int kBytesStage = kBytesW + kBytesX;
 constexpr int kPitch = 68;  // floats between rows of the partial sums: free of bank conflicts, a multiple of 16 bytes
 
-__device__ __forceinline__ u32 peer_address(u32 address, u32 rank) {
-  u32 remote;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
-  return remote;
-}
-
-__device__ __forceinline__ float4 load_peer(u32 address) {
+// Four partial sums that lie at `address` in the block `rank` of the cluster.
+__device__ __forceinline__ float4 load_partial(u32 address, u32 rank) {
+#ifdef WZ_EMULATED
+  static_assert(SPLITS == 1, "clusters are not emulated");
+  return *reinterpret_cast<const float4*>(emulation::shared_at(address));
+#else
+  if constexpr (SPLITS > 1) asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(address) : "r"(rank));
   float4 v;
   asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
                : "r"(address)
                : "memory");
   return v;
+#endif
 }
 
 struct Block {
@@ -83,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
   const int rank = blockIdx.x % SPLITS;
   const int tile = blockIdx.x / SPLITS;
   Block b;
-  b.stages = (u32)__cvta_generic_to_shared(memory);
+  b.stages = shared_address(memory);
   b.full = b.stages + STAGES * kBytesStage;
   b.empty = b.full + 8 * STAGES;
   b.feature = tile / p.row_tiles * 64;
@@ -140,8 +141,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
       float x[4] = {};
 #pragma unroll
       for (int i = 0; i < SPLITS; ++i) {
-        const u32 mine = b.stages + (r * kPitch + f) * 4;
-        const float4 v = load_peer(SPLITS > 1 ? peer_address(mine, i) : mine);
+        const float4 v = load_partial(b.stages + (r * kPitch + f) * 4, i);
         x[0] += v.x, x[1] += v.y, x[2] += v.z, x[3] += v.w;
       }
       const int col = b.feature + f;
