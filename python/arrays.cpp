@@ -37,6 +37,8 @@ const char* numpy_name(DType dtype) {
     case DType::kFloat8E5M2FNUZ: return "float8_e5m2fnuz";
     case DType::kFloat8E8M0: return "float8_e8m0fnu";
     case DType::kFloat4E2M1: return "float4_e2m1fn";
+    case DType::kFloat6E2M3: return "float6_e2m3fn";
+    case DType::kFloat6E3M2: return "float6_e3m2fn";
     case DType::kInt4: return "int4";
     case DType::kUint4: return "uint4";
     case DType::kInt2: return "int2";

@@ -9,7 +9,7 @@
 
 namespace wootz {
 
-/// Element types. The numbers are those of TensorProto.DataType (ONNX IR 13), so files need no table.
+/// Element types. The numbers are those of TensorProto.DataType (ONNX IR 14), so files need no table.
 enum class DType : uint8_t {
   kUndefined = 0,
   kFloat32 = 1,
@@ -38,19 +38,21 @@ enum class DType : uint8_t {
   kFloat8E8M0 = 24,
   kUint2 = 25,
   kInt2 = 26,
+  kFloat6E2M3 = 27,
+  kFloat6E3M2 = 28,
 };
-inline constexpr int kDTypeCount = 27;
+inline constexpr int kDTypeCount = 29;
 
 WOOTZ_API std::string_view dtype_name(DType dtype);
 WOOTZ_API std::optional<DType> dtype_from_name(std::string_view name);
 
-/// Bytes of one element in memory. 2- and 4-bit elements take a byte each in memory (packed only in files and
-/// in prepared weights), strings take sizeof(std::string).
+/// Bytes of one element in memory. 2-, 4- and 6-bit elements take a byte each in memory (packed only in files
+/// and in prepared weights), strings take sizeof(std::string).
 WOOTZ_API size_t dtype_size(DType dtype);
 /// Bits of one element in an ONNX file's raw_data; 0 for strings.
 WOOTZ_API int dtype_file_bits(DType dtype);
 
-WOOTZ_API bool is_float(DType dtype);    // every floating-point kind, float8 and float4 included
+WOOTZ_API bool is_float(DType dtype);    // every floating-point kind, float8, float6 and float4 included
 WOOTZ_API bool is_integer(DType dtype);  // signed and unsigned, without bool
 WOOTZ_API bool is_signed_integer(DType dtype);
 

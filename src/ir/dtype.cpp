@@ -23,6 +23,7 @@ constexpr std::array<Row, kDTypeCount> kRows = {{
     {"float8e4m3fnuz", 1, 8}, {"float8e5m2", 1, 8}, {"float8e5m2fnuz", 1, 8},
     {"uint4", 1, 4},          {"int4", 1, 4},       {"float4e2m1", 1, 4},
     {"float8e8m0", 1, 8},     {"uint2", 1, 2},      {"int2", 1, 2},
+    {"float6e2m3", 1, 6},     {"float6e3m2", 1, 6},
 }};
 
 const Row& row(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
@@ -51,6 +52,8 @@ bool is_float(DType dtype) {
     case DType::kFloat8E5M2:
     case DType::kFloat8E5M2FNUZ:
     case DType::kFloat4E2M1:
+    case DType::kFloat6E2M3:
+    case DType::kFloat6E3M2:
     case DType::kFloat8E8M0: return true;
     default: return false;
   }

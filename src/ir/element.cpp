@@ -27,14 +27,20 @@ const Format& small_format(DType dtype) {
   static constexpr Format kE4M3Fnuz = {4, 3, 8, 0x7f, 0x80, 0x80, true};
   static constexpr Format kE5M2 = {5, 2, 15, 0x7b, 0x7c, 0x7e, false};
   static constexpr Format kE5M2Fnuz = {5, 2, 16, 0x7f, 0x80, 0x80, true};
+  static constexpr Format kE2M3 = {2, 3, 1, 0x1f, 0x1f, 0x1f, false};
+  static constexpr Format kE3M2 = {3, 2, 3, 0x1f, 0x1f, 0x1f, false};
+  static constexpr Format kE2M1 = {2, 1, 1, 7, 7, 7, false};
   switch (dtype) {
     case DType::kFloat8E4M3FN: return kE4M3Fn;
     case DType::kFloat8E4M3FNUZ: return kE4M3Fnuz;
     case DType::kFloat8E5M2: return kE5M2;
     case DType::kFloat8E5M2FNUZ: return kE5M2Fnuz;
+    case DType::kFloat6E2M3: return kE2M3;
+    case DType::kFloat6E3M2: return kE3M2;
+    case DType::kFloat4E2M1: return kE2M1;
     default:
       throw Error(ErrorKind::kInternal,
-                  "expected a float8 or float4 type, found " + std::string(dtype_name(dtype)));
+                  "expected a float8, float6 or float4 type, found " + std::string(dtype_name(dtype)));
   }
 }
 
@@ -74,15 +80,8 @@ double decode(const Format& f, unsigned bits) {
   return negative && !(f.unsigned_zero && std::isnan(value)) ? -value : value;
 }
 
-constexpr float kFloat4Magnitudes[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
-
-/// float4e2m1 has neither infinity nor NaN: what is larger becomes 6. For NaN the standard says nothing; -0
-/// is what ONNX's own test cases expect.
-uint8_t float4_from_float(float value) {
-  if (std::isnan(value)) return 8;
-  static constexpr Format kE2M1 = {2, 1, 1, 7, 7, 7, false};
-  return static_cast<uint8_t>(encode(kE2M1, value, true));
-}
+/// float6 and float4 have neither infinity nor NaN: what is larger becomes the largest.
+bool all_finite(const Format& f) { return f.nan == f.max_finite; }
 
 }  // namespace
 
@@ -149,15 +148,15 @@ uint8_t float8e8m0_from_float(float value, E8M0Rounding rounding, bool saturate)
 
 float float_from_small(DType dtype, uint8_t bits) {
   if (dtype == DType::kFloat8E8M0) return bits == 0xff ? NAN : std::ldexp(1.0f, bits - 127);
-  if (dtype == DType::kFloat4E2M1)
-    return bits & 8 ? -kFloat4Magnitudes[bits & 7] : kFloat4Magnitudes[bits & 7];
   return static_cast<float>(decode(small_format(dtype), bits));
 }
 
 uint8_t small_from_float(DType dtype, float value, bool saturate) {
   if (dtype == DType::kFloat8E8M0) return float8e8m0_from_float(value, E8M0Rounding::kUp, saturate);
-  if (dtype == DType::kFloat4E2M1) return float4_from_float(value);
-  return static_cast<uint8_t>(encode(small_format(dtype), value, saturate));
+  const Format& format = small_format(dtype);
+  // For NaN without a NaN the standard says nothing; -0 is what ONNX's own test cases expect.
+  if (all_finite(format) && std::isnan(value)) return static_cast<uint8_t>(1 << format.sign_shift());
+  return static_cast<uint8_t>(encode(format, value, saturate || all_finite(format)));
 }
 
 }  // namespace wootz

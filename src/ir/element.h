@@ -19,8 +19,8 @@ uint16_t half_from_double(double value);
 float float_from_bfloat16(uint16_t bits);
 uint16_t bfloat16_from_float(float value);
 uint16_t bfloat16_from_double(double value);
-/// float8 and float4 kinds, by dtype. `saturate`: out-of-range values become the largest finite one (ONNX
-/// Cast-19).
+/// float8, float6 and float4 kinds, by dtype. `saturate`: out-of-range values become the largest finite one
+/// (ONNX Cast-19).
 float float_from_small(DType dtype, uint8_t bits);
 uint8_t small_from_float(DType dtype, float value, bool saturate);
 /// float8e8m0 holds a power of two (a scale); the sign is dropped. Cast's `round_mode` tells how others are
@@ -106,6 +106,8 @@ decltype(auto) visit_numeric(DType dtype, F&& f) {
     case DType::kFloat8E5M2: return f(SmallFloat<DType::kFloat8E5M2>{});
     case DType::kFloat8E5M2FNUZ: return f(SmallFloat<DType::kFloat8E5M2FNUZ>{});
     case DType::kFloat4E2M1: return f(SmallFloat<DType::kFloat4E2M1>{});
+    case DType::kFloat6E2M3: return f(SmallFloat<DType::kFloat6E2M3>{});
+    case DType::kFloat6E3M2: return f(SmallFloat<DType::kFloat6E3M2>{});
     case DType::kFloat8E8M0: return f(SmallFloat<DType::kFloat8E8M0>{});
     default: break;
   }

@@ -22,8 +22,8 @@ const Node* single_node(const Node& region);
 std::vector<TensorDesc> operands_of(const Node& region, std::span<const TensorDesc> region_inputs);
 
 /// Output `index` of the movement node as a view of its input 0 at strides `in`, with the output's dims;
-/// nothing where elements must be copied. `inputs` are the node's: integer operands (slice bounds) are read from the descriptors'
-/// constants.
+/// nothing where elements must be copied. `inputs` are the node's: integer operands (slice bounds) are read
+/// from the descriptors' constants.
 std::optional<View> view_of_input(const Node& node, size_t index, std::span<const TensorDesc> inputs,
                                   const Dims& out_dims);
 

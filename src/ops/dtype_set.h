@@ -33,8 +33,8 @@ inline constexpr DTypeSet kBoolType{DType::kBool};
 inline constexpr DTypeSet kFloat8Types{DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
                                        DType::kFloat8E5M2FNUZ};
 inline constexpr DTypeSet kSmallTypes =
-    kFloat8Types | DTypeSet{DType::kFloat8E8M0, DType::kFloat4E2M1, DType::kInt4,
-                            DType::kUint4,      DType::kInt2,       DType::kUint2};
+    kFloat8Types | DTypeSet{DType::kFloat8E8M0, DType::kFloat4E2M1, DType::kInt4,       DType::kUint4,
+                            DType::kInt2,       DType::kUint2,      DType::kFloat6E2M3, DType::kFloat6E3M2};
 inline constexpr DTypeSet kMovableTypes =
     kNumberTypes | kBoolType | kSmallTypes | DTypeSet{DType::kString, DType::kComplex64, DType::kComplex128};
 

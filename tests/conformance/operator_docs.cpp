@@ -168,7 +168,7 @@ std::string names(const std::set<DType>& dtypes) {
       {"floats", {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}},
       {"float8",
        {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ,
-        DType::kFloat8E8M0, DType::kFloat4E2M1}},
+        DType::kFloat8E8M0, DType::kFloat6E2M3, DType::kFloat6E3M2, DType::kFloat4E2M1}},
       {"4-bit", {DType::kInt4, DType::kUint4, DType::kInt2, DType::kUint2}}};
   std::set<DType> left = dtypes;
   std::string text;

@@ -48,6 +48,12 @@ TEST(TensorData, SmallElementsArePackedFromTheLowBits) {
   EXPECT_EQ(read(raw_tensor("t", 25, {5}, "\xe4\x02")).to_int64s(), (Ints{0, 1, 2, 3, 2}));      // uint2
   EXPECT_EQ(read(raw_tensor("t", 26, {4}, "\xe4")).to_int64s(), (Ints{0, 1, -2, -1}));           // int2
   EXPECT_EQ(read(raw_tensor("t", 23, {2}, "\xf2")).to_doubles(), (std::vector<double>{1, -6}));  // float4e2m1
+  // Four float6 elements share three bytes: codes 0x20 (-0), 0x1f, 0x08 and 0x21, then 0x3f alone.
+  EXPECT_EQ(read(raw_tensor("t", 27, {5}, "\xe0\x87\x84\x3f")).to_doubles(),
+            (std::vector<double>{-0.0, 7.5, 1, -0.125, -7.5}));  // float6e2m3
+  EXPECT_EQ(read(raw_tensor("t", 28, {5}, "\xe0\x87\x84\x3f")).to_doubles(),
+            (std::vector<double>{-0.0, 28, 0.5, -0.0625, -28}));  // float6e3m2
+  EXPECT_EQ(read(with_integers(27, {2}, 5, {0x1f, 0x21})).to_doubles(), (std::vector<double>{7.5, -0.125}));
   EXPECT_EQ(read(with_integers(22, {3}, 5, {0x8f, 7})).to_int64s(), (Ints{-1, -8, 7}));
   EXPECT_EQ(read(with_integers(25, {5}, 5, {0xe4, 2})).to_int64s(), (Ints{0, 1, 2, 3, 2}));
 }
@@ -112,10 +118,10 @@ TEST(TensorData, ErrorsSayWhatWasExpectedAndFound) {
   EXPECT_EQ(error_of(with_integers(6, {3}, 5, {1})),
             "expected 3 numbers in int32_data for its dims, found 1");
   EXPECT_EQ(error_of(raw_tensor("", 8, {1}, "x")), "expected string_data for strings, found raw_data");
-  EXPECT_EQ(error_of(tensor_header("", 0, {1})), "expected an element type from 1 to 26, found 0");
-  EXPECT_EQ(error_of(tensor_header("", 99, {1})), "expected an element type from 1 to 26, found 99");
-  EXPECT_EQ(error_of(tensor_header("", 27, {1})),
-            "element type FLOAT6E2M3 is not supported; store the tensor as float8 or float16");
+  EXPECT_EQ(error_of(tensor_header("", 0, {1})), "expected an element type from 1 to 28, found 0");
+  EXPECT_EQ(error_of(tensor_header("", 99, {1})), "expected an element type from 1 to 28, found 99");
+  EXPECT_EQ(error_of(with_integers(27, {2}, 5, {0x3f, 0x40})),
+            "expected elements that fit float6e2m3, found 64");
   EXPECT_EQ(error_of(tensor_header("", 1, {-2})), "expected a dimension >= 0, found -2");
   EXPECT_EQ(error_of(tensor_header("", 1, {int64_t{1} << 40, int64_t{1} << 40})),
             "number of elements: 1099511627776 * 1099511627776 overflows 64 bits");

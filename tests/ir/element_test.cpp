@@ -24,7 +24,8 @@ const Format kFormats[] = {
     {DType::kFloat16, 5, 10, 15, true, false, 0},     {DType::kBFloat16, 8, 7, 127, true, false, 0},
     {DType::kFloat8E4M3FN, 4, 3, 7, false, false, 1}, {DType::kFloat8E4M3FNUZ, 4, 3, 8, false, true, 0},
     {DType::kFloat8E5M2, 5, 2, 15, true, false, 0},   {DType::kFloat8E5M2FNUZ, 5, 2, 16, false, true, 0},
-    {DType::kFloat4E2M1, 2, 1, 1, false, false, 0},
+    {DType::kFloat4E2M1, 2, 1, 1, false, false, 0},   {DType::kFloat6E2M3, 2, 3, 1, false, false, 0},
+    {DType::kFloat6E3M2, 3, 2, 3, false, false, 0},
 };
 
 int width(const Format& f) { return 1 + f.exponent_bits + f.mantissa_bits; }
@@ -60,7 +61,7 @@ class SmallFloatTest : public testing::TestWithParam<Format> {
  protected:
   Format f = GetParam();
   unsigned sign = 1u << (width(f) - 1);
-  bool always_saturates = f.dtype == DType::kFloat4E2M1;
+  bool always_saturates = width(f) < 8;
   bool never_saturates = dtype_size(f.dtype) == 2;
 
   std::vector<unsigned> finite_magnitudes() const {

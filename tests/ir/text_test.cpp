@@ -95,6 +95,8 @@ TEST(Text, ConstantsOfEveryType) {
   %e5: float8e5m2[2] = constant [57344, -inf]
   %e5z: float8e5m2fnuz[1] = constant [57344]
   %fp4: float4e2m1[2] = constant [6, -0.5]
+  %fp6: float6e2m3[2] = constant [7.5, -0.125]
+  %fp6w: float6e3m2[2] = constant [28, -0.0625]
   %e8: float8e8m0[2] = constant [1, 1.7014118e+38]
   %c64: complex64[3] = constant [1+2i, -0.5-1e-10i, nan+infi]
   %c128: complex128[1] = constant [0.1+0i]
@@ -108,7 +110,7 @@ TEST(Text, EveryBitPatternOfSmallFloats) {
   for (int kind = 1; kind < kDTypeCount; ++kind) {
     const auto dtype = static_cast<DType>(kind);
     if (!is_float(dtype) || dtype_size(dtype) > 2) continue;
-    const int64_t count = dtype == DType::kFloat4E2M1 ? 16 : dtype_size(dtype) == 2 ? 65536 : 256;
+    const int64_t count = int64_t{1} << dtype_file_bits(dtype);
     Graph g;
     Tensor t = Tensor::zeros(dtype, {count});
     for (int64_t i = 0; i < count; ++i) {

@@ -46,11 +46,12 @@ void check_count(const char* what, int64_t expected, size_t found) {
 
 void unpack(DType dtype, std::string_view bytes, int64_t count, uint8_t* out) {
   const int bits = dtype_file_bits(dtype);
-  const int per_byte = 8 / bits;
   const unsigned mask = (1u << bits) - 1, sign = is_signed_integer(dtype) ? 1u << (bits - 1) : 0;
   for (int64_t i = 0; i < count; ++i) {
-    const unsigned low =
-        (static_cast<uint8_t>(bytes[static_cast<size_t>(i / per_byte)]) >> (i % per_byte * bits)) & mask;
+    const auto at = static_cast<size_t>(i * bits / 8);
+    unsigned two = static_cast<uint8_t>(bytes[at]);  // six bits may reach into the next byte
+    if (at + 1 < bytes.size()) two |= static_cast<unsigned>(static_cast<uint8_t>(bytes[at + 1])) << 8;
+    const unsigned low = two >> (i * bits % 8) & mask;
     out[i] = static_cast<uint8_t>((low ^ sign) - sign);
   }
 }
@@ -80,6 +81,10 @@ std::vector<int64_t> read_integers(const TensorView& view, uint32_t field, const
 /// Floating-point elements come as their bits, which some writers sign-extend.
 bool holds_bits(DType dtype) { return is_float(dtype) || dtype_file_bits(dtype) < 8; }
 
+[[noreturn]] void fail_to_fit(DType dtype, int64_t number) {
+  fail("expected elements that fit " + std::string(dtype_name(dtype)) + ", found " + std::to_string(number));
+}
+
 Tensor tensor_from_integers(DType dtype, const Dims& dims, const std::vector<int64_t>& numbers) {
   Tensor t = Tensor::zeros(dtype, dims);
   visit_storage(dtype, [&]<class T>(T) {
@@ -87,12 +92,15 @@ Tensor tensor_from_integers(DType dtype, const Dims& dims, const std::vector<int
       std::transform(numbers.begin(), numbers.end(), t.as<T>(), [](int64_t n) { return static_cast<T>(n); });
     }
   });
-  if (dtype == DType::kBool) {
+  if (dtype_file_bits(dtype) == 6) {
+    const auto at = std::find_if(numbers.begin(), numbers.end(), [](int64_t n) { return n < 0 || n > 63; });
+    if (at != numbers.end()) fail_to_fit(dtype, *at);
+  } else if (dtype == DType::kBool) {
     std::transform(numbers.begin(), numbers.end(), t.as<uint8_t>(), [](int64_t n) { return n != 0; });
   } else if (!holds_bits(dtype) && dtype != DType::kUint64 && t.to_int64s() != numbers) {
     const auto values = t.to_int64s();
     const auto at = std::mismatch(numbers.begin(), numbers.end(), values.begin()).first;
-    fail("expected elements that fit " + std::string(dtype_name(dtype)) + ", found " + std::to_string(*at));
+    fail_to_fit(dtype, *at);
   }
   return t;
 }
@@ -100,10 +108,6 @@ Tensor tensor_from_integers(DType dtype, const Dims& dims, const std::vector<int
 }  // namespace
 
 DType dtype_from_number(int64_t number) {
-  if (number == 27 || number == 28)
-    throw Error(ErrorKind::kUnsupported, "element type " +
-                                             std::string(number == 27 ? "FLOAT6E2M3" : "FLOAT6E3M2") +
-                                             " is not supported; store the tensor as float8 or float16");
   if (number <= 0 || number >= kDTypeCount)
     fail("expected an element type from 1 to " + std::to_string(kDTypeCount - 1) + ", found " +
          std::to_string(number));
@@ -170,7 +174,8 @@ Tensor read_integer_field(const TensorView& view, DType dtype, int64_t count, co
                      : is_unsigned          ? "numbers in uint64_data"
                                             : "numbers in int32_data";
   const std::vector<int64_t> numbers = read_integers(view, field, base);
-  if (dtype_file_bits(dtype) >= 8) {
+  // Only 2- and 4-bit elements share a number (TensorProto.int32_data).
+  if (dtype_file_bits(dtype) >= 6) {
     check_count(what, count, numbers.size());
     return tensor_from_integers(dtype, view.dims, numbers);
   }

@@ -5,9 +5,7 @@
 namespace wootz {
 namespace {
 
-void evaluate(EvalContext& c) {
-  evaluate_variadic(c, {.real = std::plus<double>()});
-}
+void evaluate(EvalContext& c) { evaluate_variadic(c, {.real = std::plus<double>()}); }
 
 std::optional<ScalarOp> scalar(const Node& node) {
   return node.inputs().size() == 1 ? ScalarOp::kCopy : ScalarOp::kAdd;

@@ -63,6 +63,7 @@ std::vector<Sample> samples() {
       {"int32", {sample_values(DType::kInt32, {5}, -9999, 9999), sample_tensor(f32, {}, {0.02})}, {}});
   s.push_back({"uint2", {sample_values(DType::kUint2, {5}, 0, 3.9), sample_tensor(f32, {}, {0.02})}, {}});
   s.push_back({"float8", {sample_values(DType::kFloat8E5M2, {7}, -9, 9), sample_tensor(f32, {}, {0.5})}, {}});
+  s.push_back({"float6", {sample_values(DType::kFloat6E3M2, {7}, -9, 9), sample_tensor(f32, {}, {0.5})}, {}});
   s.push_back({"float16 scale",
                {sample_values(DType::kUint8, {7}, 0, 255), sample_tensor(DType::kFloat16, {}, {0.02}),
                 sample_tensor(DType::kUint8, {}, {3})},

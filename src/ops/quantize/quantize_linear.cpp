@@ -92,6 +92,10 @@ std::vector<Sample> samples() {
   s.push_back({"uint2", {x({5}), sample_tensor(f32, {}, {1}), sample_tensor(DType::kUint2, {}, {1})}, {}});
   s.push_back(
       {"float8", {x({7}), sample_tensor(f32, {}, {0.5}), sample_tensor(DType::kFloat8E4M3FN, {}, {0})}, {}});
+  for (DType narrow : {DType::kFloat6E2M3, DType::kFloat6E3M2, DType::kFloat4E2M1})
+    s.push_back({std::string(dtype_name(narrow)),
+                 {x({9}), sample_tensor(f32, {}, {0.3}), sample_tensor(narrow, {}, {0})},
+                 {}});
   s.push_back({"float16",
                {x({7}, DType::kFloat16), sample_tensor(DType::kFloat16, {}, {0.02}),
                 sample_tensor(DType::kInt8, {}, {3})},

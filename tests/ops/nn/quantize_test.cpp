@@ -42,6 +42,22 @@ TEST(QuantizeLinear, NarrowIntegersSaturate) {
             (Values{0, 2, 3}));
 }
 
+TEST(QuantizeLinear, NarrowFloatsSaturateWhateverTheAttributeSays) {
+  for (const int64_t saturate : {0, 1}) {
+    const Attributes a = sample_attributes({{"saturate", int_attribute(saturate)}});
+    const auto of = [&](DType narrow) {
+      return run_node("QuantizeLinear",
+                      {floats({6}, {-99, -0.55, 0.3, 1.0625, 14.1, INFINITY}), floats({}, {0.5}),
+                       sample_tensor(narrow, {}, {0})},
+                      a)
+          ->values();
+    };
+    EXPECT_EQ(of(DType::kFloat6E2M3), (Values{-7.5, -1.125, 0.625, 2, 7.5, 7.5}));
+    EXPECT_EQ(of(DType::kFloat6E3M2), (Values{-28, -1, 0.625, 2, 28, 28}));
+    EXPECT_EQ(of(DType::kFloat4E2M1), (Values{-6, -1, 0.5, 2, 6, 6}));
+  }
+}
+
 TEST(DequantizeLinear, OneScaleForEachIndexOfTheAxis) {
   const auto run = run_node("DequantizeLinear",
                             {sample_tensor(DType::kInt8, {2, 2}, {1, 2, 3, 4}), floats({2}, {1, 10}),

@@ -12,17 +12,18 @@
 
 namespace wootz::onednn {
 
-#define WOOTZ_DNNL_FUNCTIONS(X)                                                                        \
-  X(engine_create)                                                                                     \
-  X(engine_destroy)                                                                                    \
-  X(stream_create) X(stream_destroy) X(memory_desc_create_with_strides) X(memory_desc_create_with_tag) \
-      X(memory_desc_destroy) X(memory_desc_get_size) X(memory_create) X(memory_destroy)                \
-          X(memory_set_data_handle) X(primitive_attr_create) X(primitive_attr_destroy)                 \
-              X(primitive_attr_set_post_ops) X(post_ops_create) X(post_ops_destroy)                    \
-                  X(post_ops_append_eltwise) X(post_ops_append_sum) X(convolution_forward_primitive_desc_create)              \
-                      X(deconvolution_forward_primitive_desc_create) X(matmul_primitive_desc_create)   \
-                          X(reorder_primitive_desc_create) X(primitive_desc_query)                     \
-                              X(primitive_desc_query_md) X(primitive_desc_destroy) X(primitive_create) \
+#define WOOTZ_DNNL_FUNCTIONS(X)                                                                              \
+  X(engine_create)                                                                                           \
+  X(engine_destroy)                                                                                          \
+  X(stream_create)                                                                                           \
+  X(stream_destroy) X(memory_desc_create_with_strides) X(memory_desc_create_with_tag) X(memory_desc_destroy) \
+      X(memory_desc_get_size) X(memory_create) X(memory_destroy) X(memory_set_data_handle)                   \
+          X(primitive_attr_create) X(primitive_attr_destroy) X(primitive_attr_set_post_ops)                  \
+              X(post_ops_create) X(post_ops_destroy) X(post_ops_append_eltwise) X(post_ops_append_sum)       \
+                  X(convolution_forward_primitive_desc_create)                                               \
+                      X(deconvolution_forward_primitive_desc_create) X(matmul_primitive_desc_create)         \
+                          X(reorder_primitive_desc_create) X(primitive_desc_query)                           \
+                              X(primitive_desc_query_md) X(primitive_desc_destroy) X(primitive_create)       \
                                   X(primitive_execute) X(primitive_destroy)
 
 /// The loaded library. One engine serves the process; a stream is a cheap object of each kernel.

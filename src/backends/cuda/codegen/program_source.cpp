@@ -217,6 +217,8 @@ std::string_view memory_type(DType dtype) {
     case DType::kFloat8E4M3FNUZ: return "wz::f8e4m3fnuz";
     case DType::kFloat8E5M2: return "wz::f8e5m2";
     case DType::kFloat8E5M2FNUZ: return "wz::f8e5m2fnuz";
+    case DType::kFloat6E2M3: return "wz::f6e2m3";
+    case DType::kFloat6E3M2: return "wz::f6e3m2";
     case DType::kFloat4E2M1: return "wz::f4";
     case DType::kFloat8E8M0: return "wz::f8e8m0";
     default: return "";
