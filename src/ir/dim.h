@@ -29,7 +29,8 @@ class Dim {
   int64_t value() const;
   bool is(int64_t v) const { return terms_.empty() && constant_ == v; }
   int64_t constant() const { return constant_; }
-  std::span<const std::pair<SymbolId, int64_t>> terms() const { return terms_; }
+  std::span<const std::pair<SymbolId, int64_t>> terms() const& { return terms_; }
+  std::span<const std::pair<SymbolId, int64_t>> terms() const&& = delete;  // would outlive its expression
 
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);

@@ -85,8 +85,10 @@ TEST(Compile, ThePeakIsAFormula) {
   const Dim formula = symbols.parse(peak_formula(*engine->graph, plan));
   EXPECT_FALSE(formula.is_constant());
   Bindings values(symbols);
-  for (const auto& [name, value] : {std::pair<const char*, int64_t>{"n", 4}, {"h", 16}, {"w", 16}})
-    values.bind(symbols.input(name).terms()[0].first, value);
+  for (const auto& [name, value] : {std::pair<const char*, int64_t>{"n", 4}, {"h", 16}, {"w", 16}}) {
+    const Dim dim = symbols.input(name);
+    values.bind(dim.terms()[0].first, value);
+  }
   // Rounded to 64 bytes a buffer.
   const auto bytes = static_cast<size_t>(values.evaluate(formula).value());
   EXPECT_LE(bytes, plan.arena_bytes);

@@ -238,7 +238,10 @@ TEST(Bindings, DeepDefinitions) {
   Dim d = table.input("x0");
   for (int i = 1; i < 3000; ++i) d = table.min(d + Dim(1), table.input("x" + std::to_string(i)));
   Bindings b(table);
-  for (int i = 0; i < 3000; ++i) b.bind(table.input("x" + std::to_string(i)).terms()[0].first, 100000);
+  for (int i = 0; i < 3000; ++i) {
+    const Dim x = table.input("x" + std::to_string(i));
+    b.bind(x.terms()[0].first, 100000);
+  }
   EXPECT_EQ(b.evaluate(d), 100000);
   EXPECT_FALSE(table.to_string(d).empty());
 }
