@@ -13,7 +13,8 @@
 namespace wootz {
 namespace {
 
-constexpr size_t kMaxRank = 32;
+// Axes of one element are left out, and 64 axes of two would not fit 64 bits.
+constexpr size_t kMaxLoops = 64;
 
 struct Loop {
   int64_t count, to, from;
@@ -21,11 +22,11 @@ struct Loop {
 
 /// Loops with more than one turn, outermost first, neighbours merged where both sides run on without a gap.
 size_t merge_loops(std::span<const int64_t> dims, std::span<const int64_t> to, std::span<const int64_t> from,
-                   std::array<Loop, kMaxRank>& loops) {
+                   std::array<Loop, kMaxLoops>& loops) {
   size_t n = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 1) continue;
-    WOOTZ_ASSERT(n < kMaxRank);
+    WOOTZ_ASSERT(n < kMaxLoops);
     if (n > 0 && loops[n - 1].to == to[i] * dims[i] && loops[n - 1].from == from[i] * dims[i])
       loops[n - 1] = {loops[n - 1].count * dims[i], to[i], from[i]};
     else
@@ -68,7 +69,7 @@ void copy_loops(T* to, const T* from, const Loop* loops, size_t n) {
 template <class T>
 void copy_box(std::span<const int64_t> dims, const T* from, std::span<const int64_t> from_strides, T* to,
               std::span<const int64_t> to_strides) {
-  std::array<Loop, kMaxRank> loops;
+  std::array<Loop, kMaxLoops> loops;
   const size_t n = merge_loops(dims, to_strides, from_strides, loops);
   if (n == 0)
     *to = *from;

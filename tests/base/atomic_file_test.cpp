@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 
 #include "base/error.h"
 
@@ -17,7 +19,8 @@ namespace fs = std::filesystem;
 
 class AtomicFileTest : public ::testing::Test {
  protected:
-  AtomicFileTest() : folder_(fs::path(::testing::TempDir()) / "wootz_atomic_file") {
+  AtomicFileTest()
+      : folder_(fs::path(::testing::TempDir()) / ("wootz_atomic_file_" + std::to_string(::getpid()))) {
     fs::remove_all(folder_);
     fs::create_directories(folder_ / "far");
   }

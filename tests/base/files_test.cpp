@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,7 +13,9 @@
 namespace wootz {
 namespace {
 
-std::string path_for(const std::string& name) { return testing::TempDir() + "wootz_files_test_" + name; }
+std::string path_for(const std::string& name) {
+  return testing::TempDir() + "wootz_files_test_" + std::to_string(::getpid()) + name;
+}
 
 std::string error_of(const std::string& path) {
   try {

@@ -2,6 +2,7 @@
 #include "export/onnx/write_model.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -87,7 +88,8 @@ TEST(WriteModel, LargeConstantsLieBesideTheModel) {
   Node* node = graph->add_node("Add", {x, graph->add_constant("w", data)});
   graph->add_output(node->add_output("y", {}));
   infer_node(*node);
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "large.onnx";
+  const std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / (std::to_string(::getpid()) + "large.onnx");
   ExportOptions options;
   options.most_bytes_inside = 100;
   export_onnx_file(*graph, path, options);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/pass_manager.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "passes/pattern/rule.h"
@@ -57,7 +59,7 @@ bool break_graph(Graph& graph, PassContext&) {
 TEST(PassManager, NamesThePassThatBreaksTheGraphAndSavesIt) {
   const auto graph = read_graph(kTwoRewrites);
   PassOptions options;
-  options.dump_folder = ::testing::TempDir() + "wootz_pass_manager";
+  options.dump_folder = ::testing::TempDir() + "wootz_pass_manager_" + std::to_string(::getpid());
   PassContext context(test_target(), options);
   try {
     run_pass(*graph, {"break_graph", "Breaks.", break_graph}, context);

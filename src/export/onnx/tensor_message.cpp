@@ -6,13 +6,16 @@
 namespace wootz::onnx {
 namespace {
 
-/// 2- and 4-bit elements lie packed in a file.
+/// 2-, 4- and 6-bit elements lie packed in a file.
 std::string packed(const Tensor& tensor) {
   const int bits = dtype_file_bits(tensor.dtype());
   std::string raw(static_cast<size_t>((tensor.size() * bits + 7) / 8), '\0');
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const auto low = static_cast<unsigned>(tensor.as<uint8_t>()[i]) & ((1u << bits) - 1);
-    raw[static_cast<size_t>(i * bits / 8)] |= static_cast<char>(low << (i * bits % 8));
+    const unsigned two = low << (i * bits % 8);
+    const auto at = static_cast<size_t>(i * bits / 8);
+    raw[at] |= static_cast<char>(two);
+    if (two > 0xff) raw[at + 1] |= static_cast<char>(two >> 8);
   }
   return raw;
 }
