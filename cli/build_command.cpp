@@ -45,8 +45,14 @@ int run_build(const Options& options) {
                   r["text"].get<std::string>().c_str());
   }
   const auto& facts = j["facts"];
-  if (facts.contains("build_seconds"))
-    std::printf("built in %.1f s\n", std::stod(facts["build_seconds"].get<std::string>()));
+  if (facts.contains("build_seconds")) {
+    const double built = std::stod(facts["build_seconds"].get<std::string>());
+    std::printf("built in %.1f s", built);
+    if (facts.contains("verify_seconds"))
+      std::printf(", %.0f%% of them verification",
+                  100 * std::stod(facts["verify_seconds"].get<std::string>()) / built);
+    std::printf("\n");
+  }
   return 0;
 }
 

@@ -4,7 +4,9 @@
 #include <fnmatch.h>
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include <wootz/version.h>
 #include "base/thread_pool.h"
@@ -31,6 +33,9 @@ constexpr uint64_t kOtherShapeSeed = 13;
 /// They sum in another order where there are few rows.
 const std::set<std::string, std::less<>> kFewRowTactics = {"cpu.matmul.gemv", "cpu.conv.direct1x1"};
 constexpr int kMostReproducers = 8;  // of one build
+/// Of a build's time, above which verification leaves away what others of its trials cover
+/// (docs/accuracy.md); what takes less than kSmallSeconds in all is not worth it.
+constexpr double kVerifyShare = 0.2, kSmallSeconds = 0.05;
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
@@ -206,7 +211,12 @@ class Build {
         if (!t->id().starts_with("reference.") && allowed(t->id()) && !t->refusal(problem)) return true;
       return false;
     };
-    for (const StepSharing& s : choose_sharing(*engine_->graph, bindings, serves))
+    std::optional<Bindings> more_rows;
+    if (!tuned_dims_.empty() && !tuned_dims_[0].empty())
+      if (const auto dims = with_rows(*engine_->graph, tuned_dims_, tuned_dims_[0][0] + 1))
+        more_rows = bind_shapes(*engine_->graph, *dims);
+    for (const StepSharing& s :
+         choose_sharing(*engine_->graph, bindings, serves, more_rows ? &*more_rows : nullptr))
       engine_->steps.push_back({s, {}, {}, 0, -1, 0});
     engine_->stacking = plan_of(*engine_, bindings).stacking;
   }
@@ -305,32 +315,56 @@ class Build {
            "verified on the device"});
     } else if (options_.verify) {
       report("verify", "", 0.85);
-      const auto start = Clock::now();
-      for (const VerifySample& s : samples_) verify_sample(s);
-      try_other_batch();
+      verify_start_ = Clock::now();
+      std::vector<std::vector<Datum>> found(samples_.size());
+      for (size_t i = 0; i < samples_.size(); ++i) verify_sample(samples_[i], &found[i]);
+      try_other_inputs();
       try_other_shapes();
+      verify_again(found);
       if (options_.deterministic) hold_bits();
       if (!repeats_)
         engine_->remarks.push_back({"verify", {}, "two runs on the same inputs differed in their last bits"});
       engine_->facts["verify_baseline_seconds"] = std::to_string(baseline_seconds_);
       engine_->facts["verify_regions_seconds"] = std::to_string(race_check_ms_ / 1e3);
-      engine_->facts["verify_seconds"] =
-          std::to_string(baseline_seconds_ + seconds_since(start) + race_check_ms_ / 1e3);
+      engine_->facts["verify_seconds"] = std::to_string(verify_seconds());
     }
     engine_->facts["content_hash"] = content_hash(*engine_);
     engine_->facts["build_seconds"] = std::to_string(seconds_since(start_));
     report("done", "", 1);
   }
 
-  void verify_sample(const VerifySample& sample) {
+  double verify_seconds() const {
+    return baseline_seconds_ + race_check_ms_ / 1e3 + seconds_since(verify_start_);
+  }
+
+  /// Whether trials that take so long keep verification within its share of the build.
+  bool is_within_share(double seconds) const {
+    const double verified = verify_seconds() + seconds;
+    return verified <= std::max(kSmallSeconds, kVerifyShare * (seconds_since(start_) + seconds));
+  }
+
+  void verify_sample(const VerifySample& sample, std::vector<Datum>* found = nullptr) {
     try {
-      add(verify_engine(state(), *baseline_, sample, asked_bound(), &repeats_));
+      add(verify_engine(state(), *baseline_, sample, asked_bound(), found));
     } catch (const Error& e) {
       if (!sample.is_repeated || e.kind() != ErrorKind::kVerification) throw;
       // A model may mix its rows, and copies of rows then have another result: the judge decides.
       const VerifySample whole{sample.name, sample.inputs, baseline_->run(sample.inputs), true};
-      add(verify_engine(state(), *baseline_, whole, asked_bound(), &repeats_));
+      add(verify_engine(state(), *baseline_, whole, asked_bound(), found));
     }
+  }
+
+  /// The samples once more, behind all that other inputs and shapes left in memory and in kernels.
+  void verify_again(const std::vector<std::vector<Datum>>& first) {
+    const std::vector<OutputError> before = std::move(engine_->verification);
+    engine_->verification.clear();
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      std::vector<Datum> again;
+      verify_sample(samples_[i], &again);
+      for (size_t k = 0; k < again.size(); ++k) repeats_ = repeats_ && same_bits(first[i][k], again[k]);
+    }
+    std::vector<OutputError> second = std::exchange(engine_->verification, before);
+    keep_larger(engine_->verification, second);
   }
 
   /// One context runs all samples, so that each shape meets what the others left.
@@ -345,17 +379,22 @@ class Build {
     return nullptr;
   }
 
-  /// A batch against its rows.
-  void try_other_batch() {
+  /// Other inputs of the same shape, whose remains the samples find when they run again, and a batch against
+  /// its rows.
+  void try_other_inputs() {
     const VerifySample* random = random_sample();
+    for (const VerifySample& s : samples_)
+      if (&s != random) (void)run_others(state(), baseline_->graph(), s);
     if (!random) return;
-    const auto run_engine = [this](const std::vector<Datum>& inputs, std::vector<Datum>& outputs) {
-      return state().run(inputs, outputs).ok();
-    };
-    const auto sample = other_batch(baseline_->graph(), tuned_dims_, *random, run_engine);
+    const auto start = Clock::now();
+    const auto others = run_others(state(), baseline_->graph(), *random);
+    run_seconds_ = seconds_since(start);
+    const auto sample = other_batch(baseline_->graph(), tuned_dims_, *random, others ? &*others : nullptr,
+                                    is_within_share(3 * run_seconds_) ? 3 : 2);
     if (!sample) return;
     try {
       verify_sample(*sample);
+      tried_batch_ = true;
     } catch (const Error& e) {
       if (e.kind() == ErrorKind::kVerification || is_fit_for_model(sample->inputs)) throw;
       engine_->remarks.push_back({"verify", {}, "the model takes no other batch (" + e.message() + ")"});
@@ -371,10 +410,28 @@ class Build {
       (void)try_shape(choose_tuned_shapes(baseline_->graph(), asked, guessed), true);
     }
     if (!options_.verify_shapes.empty()) return;
-    const OtherShapes shapes = other_shapes(baseline_->graph(), tuned_dims_);
-    for (const std::vector<Dims>& dims : shapes.half)
-      if (try_shape(dims, false)) break;
-    for (const std::vector<Dims>& dims : shapes.small) (void)try_shape(dims, false);
+    const Graph& graph = baseline_->graph();
+    const OtherShapes shapes = other_shapes(graph, tuned_dims_);
+    bool taken = false;
+    if (const auto dims = with_rows(graph, tuned_dims_, 2);
+        dims && !tried_batch_ && !shapes.small.empty() && *dims != tuned_dims_ && is_affordable(*dims))
+      taken = try_shape(*dims, false);
+    for (const std::vector<Dims>& dims : shapes.small) {
+      if (tried_batch_ && with_rows(graph, tuned_dims_, dims[0][0]) == dims) continue;
+      taken = try_shape(dims, false) || taken;
+    }
+    for (const std::vector<Dims>& dims : shapes.half) {
+      if (taken && !is_affordable(dims)) return;
+      if (try_shape(dims, false)) return;
+    }
+  }
+
+  /// Whether a trial at these dims keeps verification within its share, by what the tuned ones took.
+  bool is_affordable(std::span<const Dims> dims) const {
+    double here = 0, tuned = 0;
+    for (const Dims& d : dims) here += static_cast<double>(element_count(d));
+    for (const Dims& d : tuned_dims_) tuned += static_cast<double>(element_count(d));
+    return is_within_share(here / std::max(tuned, 1.0) * (baseline_seconds_ + run_seconds_));
   }
 
   /// False where the model does not take the shape (sizes that its windows do not divide); an error if
@@ -444,9 +501,10 @@ class Build {
   std::unique_ptr<ExecutionState> state_;
   std::string wrong_;    // the first tactic with wrong results
   int reproducers_ = 0;  // kept
-  bool repeats_ = true;  // every run gave the same bits twice
-  double baseline_seconds_ = 0, race_check_ms_ = 0;
-  Clock::time_point start_ = Clock::now();
+  bool repeats_ = true;  // every sample gave the same bits twice
+  bool tried_batch_ = false;
+  double baseline_seconds_ = 0, race_check_ms_ = 0, run_seconds_ = 0;
+  Clock::time_point start_ = Clock::now(), verify_start_;
 };
 
 }  // namespace

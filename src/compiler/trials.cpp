@@ -102,30 +102,26 @@ OtherShapes other_shapes(const Graph& graph, std::span<const Dims> tuned) {
   return shapes;
 }
 
-std::optional<VerifySample> other_batch(
-    const Graph& graph, std::span<const Dims> tuned, const VerifySample& sample,
-    const std::function<bool(const std::vector<Datum>& inputs, std::vector<Datum>& outputs)>& run_engine) {
+std::optional<VerifySample> other_batch(const Graph& graph, std::span<const Dims> tuned,
+                                        const VerifySample& sample, const VerifySample* others,
+                                        int64_t rows) {
   if (sample.inputs.empty() || sample.inputs[0].tensor.rank() == 0 || batch_symbol(graph) < 0)
     return std::nullopt;
   const int64_t batch = sample.inputs[0].tensor.dims()[0];
-  const auto single = with_rows(graph, tuned, 1);
-  if (!single) return std::nullopt;
+  if (!with_rows(graph, tuned, 1)) return std::nullopt;
   if (batch > 1) return row_of(sample, batch - 1);
-  if (batch != 1 || !with_rows(graph, tuned, kRows)) return std::nullopt;
-  auto three = repeat_rows(sample, kRows);
-  if (!three) return std::nullopt;
-  const std::vector<Datum> row = random_inputs(graph, *single, kNewRowSeed);
-  std::vector<Datum> outputs(sample.expected.size());
-  if (!run_engine(row, outputs)) return std::nullopt;
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i].kind != Datum::Kind::kTensor ||
-        outputs[i].tensor.dims() != sample.expected[i].tensor.dims() ||
-        outputs[i].tensor.dtype() != sample.expected[i].tensor.dtype())
+  if (batch != 1 || !others || !with_rows(graph, tuned, rows)) return std::nullopt;
+  auto several = repeat_rows(sample, rows);
+  if (!several) return std::nullopt;
+  for (size_t i = 0; i < others->expected.size(); ++i)
+    if (others->expected[i].kind != Datum::Kind::kTensor ||
+        others->expected[i].tensor.dims() != sample.expected[i].tensor.dims() ||
+        others->expected[i].tensor.dtype() != sample.expected[i].tensor.dtype())
       return std::nullopt;
-  put_row(three->inputs, row, 1);
-  put_row(three->expected, outputs, 1);
-  three->name = sample.name + ", batch of " + std::to_string(kRows);
-  return three;
+  put_row(several->inputs, others->inputs, 1);
+  put_row(several->expected, others->expected, 1);
+  several->name = sample.name + ", batch of " + std::to_string(rows);
+  return several;
 }
 
 std::string batch_bits(

@@ -46,6 +46,11 @@ struct Guess {
   SymbolId symbol;
   std::string where;
   std::vector<int64_t> list;
+  bool is_batch;
+
+  int64_t at(size_t batch_try, size_t length_try) const {
+    return list[std::min(is_batch ? batch_try : length_try, list.size() - 1)];
+  }
 };
 
 std::vector<Dims> dims_under(const Graph& graph, const std::map<std::string, Dims>& asked,
@@ -108,20 +113,22 @@ std::vector<Dims> choose_tuned_shapes(const Graph& graph, const std::map<std::st
         open.push_back(
             {symbol,
              "'" + input->name + "' dimension " + std::to_string(axis) + " (" + symbols.at(symbol).name + ")",
-             guesses(symbols.at(symbol), static_cast<int64_t>(axis), input->type.rank())});
+             guesses(symbols.at(symbol), static_cast<int64_t>(axis), input->type.rank()),
+             axis == 0 && input->type.rank() > 1});
       }
     }
   }
-  // The k-th try takes every symbol's k-th guess.
-  for (size_t attempt = 0; attempt < 7; ++attempt) {
+  // The k-th try takes every length's k-th guess; only where none of them fits, another batch.
+  constexpr size_t kBatchTries = 3, kLengthTries = 7;
+  for (size_t attempt = 0; attempt < kBatchTries * kLengthTries; ++attempt) {
+    const size_t batch_try = attempt / kLengthTries, length_try = attempt % kLengthTries;
     Bindings tried = bindings;
-    for (const Guess& g : open) tried.bind(g.symbol, g.list[std::min(attempt, g.list.size() - 1)]);
+    for (const Guess& g : open) tried.bind(g.symbol, g.at(batch_try, length_try));
     std::vector<Dims> dims = dims_under(graph, asked, tried);
-    if (!leaves_dims_of(1, graph, dims) && attempt < 6) continue;
+    if (!leaves_dims_of(1, graph, dims) && attempt + 1 < kBatchTries * kLengthTries) continue;
     (void)bind_shapes(graph, dims);  // reports asked shapes that do not fit
     for (const Guess& g : open)
-      guessed.push_back("tuned for " + g.where + " = " +
-                        std::to_string(g.list[std::min(attempt, g.list.size() - 1)]) +
+      guessed.push_back("tuned for " + g.where + " = " + std::to_string(g.at(batch_try, length_try)) +
                         "; name your own with --shapes");
     return dims;
   }

@@ -10,8 +10,9 @@
 namespace wootz {
 
 /// Concrete dims for every graph input to tune at: as asked, else guessed (batch 1, image sides 224, other
-/// lengths 128, with fallbacks where those make no sense in the graph). `guessed` receives a line for each
-/// symbol that was guessed. Throws Error(kInvalidArgument) when an asked shape does not fit.
+/// lengths 128, with fallbacks where those make no sense in the graph, for the batch last). `guessed`
+/// receives a line for each symbol that was guessed. Throws Error(kInvalidArgument) when an asked shape does
+/// not fit.
 std::vector<Dims> choose_tuned_shapes(const Graph& graph, const std::map<std::string, Dims>& asked,
                                       std::vector<std::string>& guessed);
 

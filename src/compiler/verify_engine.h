@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,17 +39,25 @@ struct VerifySample {
   bool is_repeated = false;  // copies of fewer rows
 };
 
-/// Runs the engine on a sample of the baseline. `asked_bound` is that of a lower precision that was asked
-/// for, 0 for none. Throws Error(kVerification) naming output, expected, found and the worst step when an
-/// output leaves its bound. Behind rounding and comparisons the bound is wide, and behind a selection (TopK,
-/// NonMaxSuppression, ...) there is none (infinity): a difference in the last bit may change what is
-/// selected. The engine runs twice, with other inputs in between, and both results are judged; `repeats`
-/// becomes false where they differ in a bit.
+/// Runs the engine once on a sample of the baseline. `asked_bound` is that of a lower precision that was
+/// asked for, 0 for none. Throws Error(kVerification) naming output, expected, found and the worst step when
+/// an output leaves its bound. Behind rounding and comparisons the bound is wide, and behind a selection
+/// (TopK, NonMaxSuppression, ...) there is none (infinity): a difference in the last bit may change what is
+/// selected. `found` (optional) receives the outputs.
 std::vector<OutputError> verify_engine(ExecutionState& state, const Baseline& baseline,
                                        const VerifySample& sample, double asked_bound = 0,
-                                       bool* repeats = nullptr);
-/// The same on a state of its own.
+                                       std::vector<Datum>* found = nullptr);
+/// The same on a state of its own, and once more behind other inputs, whose remains lie in memory then: what
+/// a kernel forgets to write shows. The larger errors of the two runs.
 std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,
                                        const VerifySample& sample, double asked_bound = 0);
+
+/// What the engine makes of random inputs of the sample's dims, unlike the sample's own; nothing where the
+/// model does not take them.
+std::optional<VerifySample> run_others(ExecutionState& state, const Graph& graph, const VerifySample& sample);
+
+bool same_bits(const Datum& a, const Datum& b);
+/// Keeps the larger error of each; `others` may be fewer.
+void keep_larger(std::vector<OutputError>& errors, std::span<const OutputError> others);
 
 }  // namespace wootz

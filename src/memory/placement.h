@@ -82,9 +82,9 @@ using ServesStep =
     std::function<bool(const Node&, std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs)>;
 
 /// Chooses views, pieces of concats and in-place results at the bound shapes, as far as the kernels around
-/// them take the resulting strides.
+/// them take the resulting strides; with `more_rows`, the same graph at a larger batch, there too.
 std::vector<StepSharing> choose_sharing(const Graph& graph, const Bindings& bindings,
-                                        const ServesStep& serves);
+                                        const ServesStep& serves, const Bindings* more_rows = nullptr);
 
 /// The problem of a step at the planned shapes.
 Problem problem_of(const Node& node, const ShapePlan& plan, int threads);

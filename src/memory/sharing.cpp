@@ -12,9 +12,10 @@ namespace {
 /// operands.
 class Chooser {
  public:
-  Chooser(const Graph& graph, const Bindings& bindings, const ServesStep& serves)
+  Chooser(const Graph& graph, const Bindings& bindings, const ServesStep& serves, const Bindings* more_rows)
       : graph_(graph),
         bindings_(bindings),
+        more_rows_(more_rows),
         serves_(serves),
         sharing_(graph.node_count()),
         linked_(value_id_count(graph), 0) {
@@ -136,9 +137,20 @@ class Chooser {
         if (now.dims[d] != 1 && now.strides[d] != was.strides[d]) return false;
       return true;
     };
-    if (std::all_of(products.begin(), products.end(), keeps_rows)) return true;
+    if (std::all_of(products.begin(), products.end(), keeps_rows) && serves_more_rows(products)) return true;
     plan_ = before, sharing_ = sharing, linked_ = linked;
     return false;
+  }
+
+  /// Whether the values' kernels serve a larger batch too: images of a concat lie apart, which a single one
+  /// does not show.
+  bool serves_more_rows(std::span<const Value* const> values) const {
+    if (!more_rows_ || values.empty()) return true;
+    const ShapePlan plan = plan_strides(graph_, *more_rows_, sharing_);
+    return std::all_of(values.begin(), values.end(), [&](const Value* v) {
+      const Problem p = problem_of(*v->producer(), plan, 1);
+      return serves_(*v->producer(), p.inputs, p.outputs);
+    });
   }
 
   bool try_view(size_t step, const Node& inner) {
@@ -213,6 +225,7 @@ class Chooser {
 
   const Graph& graph_;
   const Bindings& bindings_;
+  const Bindings* more_rows_;
   const ServesStep& serves_;
   std::vector<StepSharing> sharing_;
   std::vector<char> linked_;
@@ -224,8 +237,8 @@ class Chooser {
 }  // namespace
 
 std::vector<StepSharing> choose_sharing(const Graph& graph, const Bindings& bindings,
-                                        const ServesStep& serves) {
-  return Chooser(graph, bindings, serves).run();
+                                        const ServesStep& serves, const Bindings* more_rows) {
+  return Chooser(graph, bindings, serves, more_rows).run();
 }
 
 }  // namespace wootz

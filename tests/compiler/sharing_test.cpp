@@ -3,6 +3,7 @@
 
 #include "device/region.h"
 #include "ir/text.h"
+#include "memory/bind_shapes.h"
 #include "memory/placement.h"
 #include "memory/view.h"
 #include "ops/infer.h"
@@ -104,6 +105,33 @@ TEST(Sharing, KernelsBehindViewsWriteIntoTheConcat) {
     EXPECT_EQ(laid.at(in).offset_bytes, i * 24 * sizeof(float));
   }
   EXPECT_EQ(lay_out(kScales, "Softmax").of("Concat"), Sharing::kNone);
+}
+
+TEST(Sharing, WhatALargerBatchWouldLeaveWithoutAKernelIsNotWrittenIntoTheConcat) {
+  const std::string heads =
+      "graph(%x: float32[n,4,6,6], %w: float32[8,4,1,1], %v: float32[8,4,3,3]) -> (%y) {\n"
+      "%s: int64[3] = constant [0, -1, 8]\n"
+      "%a = Conv(%x, %w)\n%b = Transpose(%a) {perm=[0, 2, 3, 1]}\n%c = Reshape(%b, %s)\n"
+      "%d = Conv(%x, %v)\n%e = Transpose(%d) {perm=[0, 2, 3, 1]}\n%f = Reshape(%e, %s)\n"
+      "%y = Concat(%c, %f) {axis=1}\n}";
+  Laid laid{graph_from_text(heads), {}, {}};
+  infer_graph(*laid.graph);
+  for (const auto& node : laid.graph->nodes())
+    if (node->is("Conv")) node->output(0)->layout = Layout::kChannelsLast;
+  PassContext context({}, {});
+  run_pass(*laid.graph, fuse(), context);
+  // As the kernels of the CPU: the pixels of all images lie evenly.
+  const ServesStep serves = [](const Node& node, std::span<const TensorDesc>,
+                               std::span<const TensorDesc> out) {
+    return region_body(node).nodes().front()->op != "Conv" || out[0].dims[0] == 1 ||
+           out[0].strides[0] == out[0].strides[2] * out[0].dims[2];
+  };
+  const std::vector<Dims> one = {{1, 4, 6, 6}, {8, 4, 1, 1}, {8, 4, 3, 3}},
+                          two = {{2, 4, 6, 6}, one[1], one[2]};
+  const Bindings single = bind_shapes(*laid.graph, one), pair = bind_shapes(*laid.graph, two);
+  const size_t concat = laid.step("Concat");
+  EXPECT_EQ(choose_sharing(*laid.graph, single, serves)[concat].kind, Sharing::kIntoOutput);
+  EXPECT_EQ(choose_sharing(*laid.graph, single, serves, &pair)[concat].kind, Sharing::kNone);
 }
 
 TEST(Sharing, ProductsThatAConcatWouldPullApartKeepTheirRows) {
