@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cuda/vendor/cublaslt.h"
+#include "backends/cuda/vendor/cudnn.h"
 
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -43,6 +44,90 @@ TEST(VendorAbi, CublasLtNumbersAreThoseOfTheHeader) {
   EXPECT_TRUE(kSame(lt::kRelu | lt::kBias, CUBLASLT_EPILOGUE_RELU_BIAS));
   EXPECT_TRUE(kSame(lt::kGeluTanh, CUBLASLT_EPILOGUE_GELU));
   EXPECT_TRUE(kSame(lt::kGeluTanh | lt::kBias, CUBLASLT_EPILOGUE_GELU_BIAS));
+}
+
+}  // namespace
+}  // namespace wootz::cuda
+#endif
+
+#if __has_include(<cudnn.h>) && __has_include(<cuda_runtime.h>)
+#define CUDNN_WARN_DEPRECATED
+#include <cudnn.h>
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+namespace wootz::cuda {
+namespace {
+
+TEST(VendorAbi, CudnnNumbersAreThoseOfTheHeader) {
+  const auto kSame = [](auto ours, auto theirs) {
+    return static_cast<long>(ours) == static_cast<long>(theirs);
+  };
+  EXPECT_TRUE(kSame(dnn::Kind::kPointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Kind::kConvolution, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Kind::kEngineConfig, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Kind::kHeuristic, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Kind::kPlan, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Kind::kConvolutionForward, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Kind::kPointwiseOperation, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Kind::kGraph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Kind::kVariantPack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Kind::kTensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::ValueType::kHandle, CUDNN_TYPE_HANDLE));
+  EXPECT_TRUE(kSame(dnn::ValueType::kDataType, CUDNN_TYPE_DATA_TYPE));
+  EXPECT_TRUE(kSame(dnn::ValueType::kBoolean, CUDNN_TYPE_BOOLEAN));
+  EXPECT_TRUE(kSame(dnn::ValueType::kInt64, CUDNN_TYPE_INT64));
+  EXPECT_TRUE(kSame(dnn::ValueType::kFloat, CUDNN_TYPE_FLOAT));
+  EXPECT_TRUE(kSame(dnn::ValueType::kPointer, CUDNN_TYPE_VOID_PTR));
+  EXPECT_TRUE(kSame(dnn::ValueType::kConvolutionMode, CUDNN_TYPE_CONVOLUTION_MODE));
+  EXPECT_TRUE(kSame(dnn::ValueType::kHeuristicMode, CUDNN_TYPE_HEUR_MODE));
+  EXPECT_TRUE(kSame(dnn::ValueType::kPointwiseMode, CUDNN_TYPE_POINTWISE_MODE));
+  EXPECT_TRUE(kSame(dnn::ValueType::kDescriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Attribute::kPointwiseMode, CUDNN_ATTR_POINTWISE_MODE));
+  EXPECT_TRUE(kSame(dnn::Attribute::kPointwisePrecision, CUDNN_ATTR_POINTWISE_MATH_PREC));
+  EXPECT_TRUE(kSame(dnn::Attribute::kConvolutionType, CUDNN_ATTR_CONVOLUTION_COMP_TYPE));
+  EXPECT_TRUE(kSame(dnn::Attribute::kConvolutionMode, CUDNN_ATTR_CONVOLUTION_CONV_MODE));
+  EXPECT_TRUE(kSame(dnn::Attribute::kConvolutionDilations, CUDNN_ATTR_CONVOLUTION_DILATIONS));
+  EXPECT_TRUE(kSame(dnn::Attribute::kConvolutionStrides, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES));
+  EXPECT_TRUE(kSame(dnn::Attribute::kConvolutionPostPads, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS));
+  EXPECT_TRUE(kSame(dnn::Attribute::kConvolutionPrePads, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS));
+  EXPECT_TRUE(kSame(dnn::Attribute::kConvolutionRank, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS));
+  EXPECT_TRUE(kSame(dnn::Attribute::kHeuristicMode, CUDNN_ATTR_ENGINEHEUR_MODE));
+  EXPECT_TRUE(kSame(dnn::Attribute::kHeuristicGraph, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
+  EXPECT_TRUE(kSame(dnn::Attribute::kHeuristicResults, CUDNN_ATTR_ENGINEHEUR_RESULTS));
+  EXPECT_TRUE(kSame(dnn::Attribute::kPlanHandle, CUDNN_ATTR_EXECUTION_PLAN_HANDLE));
+  EXPECT_TRUE(kSame(dnn::Attribute::kPlanEngineConfig, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG));
+  EXPECT_TRUE(kSame(dnn::Attribute::kPlanWorkspaceBytes, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  EXPECT_TRUE(kSame(dnn::Attribute::kForwardAlpha, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA));
+  EXPECT_TRUE(kSame(dnn::Attribute::kForwardBeta, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA));
+  EXPECT_TRUE(kSame(dnn::Attribute::kForwardConvolution, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC));
+  EXPECT_TRUE(kSame(dnn::Attribute::kForwardW, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W));
+  EXPECT_TRUE(kSame(dnn::Attribute::kForwardX, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X));
+  EXPECT_TRUE(kSame(dnn::Attribute::kForwardY, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y));
+  EXPECT_TRUE(kSame(dnn::Attribute::kOperationPointwise, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR));
+  EXPECT_TRUE(kSame(dnn::Attribute::kOperationX, CUDNN_ATTR_OPERATION_POINTWISE_XDESC));
+  EXPECT_TRUE(kSame(dnn::Attribute::kOperationB, CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
+  EXPECT_TRUE(kSame(dnn::Attribute::kOperationY, CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
+  EXPECT_TRUE(kSame(dnn::Attribute::kOperationAlphaX, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1));
+  EXPECT_TRUE(kSame(dnn::Attribute::kOperationAlphaB, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2));
+  EXPECT_TRUE(kSame(dnn::Attribute::kGraphHandle, CUDNN_ATTR_OPERATIONGRAPH_HANDLE));
+  EXPECT_TRUE(kSame(dnn::Attribute::kGraphOperations, CUDNN_ATTR_OPERATIONGRAPH_OPS));
+  EXPECT_TRUE(kSame(dnn::Attribute::kTensorAlignment, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT));
+  EXPECT_TRUE(kSame(dnn::Attribute::kTensorType, CUDNN_ATTR_TENSOR_DATA_TYPE));
+  EXPECT_TRUE(kSame(dnn::Attribute::kTensorDims, CUDNN_ATTR_TENSOR_DIMENSIONS));
+  EXPECT_TRUE(kSame(dnn::Attribute::kTensorStrides, CUDNN_ATTR_TENSOR_STRIDES));
+  EXPECT_TRUE(kSame(dnn::Attribute::kTensorId, CUDNN_ATTR_TENSOR_UNIQUE_ID));
+  EXPECT_TRUE(kSame(dnn::Attribute::kTensorIsVirtual, CUDNN_ATTR_TENSOR_IS_VIRTUAL));
+  EXPECT_TRUE(kSame(dnn::Attribute::kPackIds, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS));
+  EXPECT_TRUE(kSame(dnn::Attribute::kPackPointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS));
+  EXPECT_TRUE(kSame(dnn::Attribute::kPackWorkspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE));
+  EXPECT_TRUE(kSame(dnn::DataType::kFloat32, CUDNN_DATA_FLOAT));
+  EXPECT_TRUE(kSame(dnn::DataType::kFloat16, CUDNN_DATA_HALF));
+  EXPECT_TRUE(kSame(dnn::DataType::kBFloat16, CUDNN_DATA_BFLOAT16));
+  EXPECT_TRUE(kSame(dnn::PointwiseMode::kAdd, CUDNN_POINTWISE_ADD));
+  EXPECT_TRUE(kSame(dnn::PointwiseMode::kRelu, CUDNN_POINTWISE_RELU_FWD));
+  EXPECT_TRUE(kSame(dnn::ConvolutionMode::kCrossCorrelation, CUDNN_CROSS_CORRELATION));
+  EXPECT_TRUE(kSame(dnn::HeuristicMode::kFallback, CUDNN_HEUR_MODE_FALLBACK));
+  EXPECT_TRUE(kSame(dnn::HeuristicMode::kBest, CUDNN_HEUR_MODE_A));
 }
 
 }  // namespace

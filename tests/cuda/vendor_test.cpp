@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA's libraries as tactics: on a GPU where they are found, or on the stand-ins for GPU and libraries.
 #include "backends/cuda/kernels/vendor/cublaslt_problem.h"
+#include "backends/cuda/kernels/vendor/cudnn_graph.h"
 #include "backends/cuda/vendor/cublaslt.h"
 #include "tests/cuda/contraction_cases.h"
 
 namespace wootz {
 namespace {
 
-constexpr const char* kCublasLt = "cuda.cublaslt.matmul";
+constexpr const char *kCublasLt = "cuda.cublaslt.matmul", *kCudnn = "cuda.cudnn.conv";
 
 bool has_cublaslt() {
   std::string reason;
@@ -82,6 +83,46 @@ TEST(CudaVendor, CublasLtRefusalsNameTheReason) {
   CudaCase absent;
   add_product(absent, {.a = {8, 8}, .b = {8, 8}});
   EXPECT_NE(absent.refusal("sm_90a", kCublasLt).value_or("").find("not here"), std::string::npos);
+}
+
+void expect(const ConvolutionCase& p) {
+  CudaCase test;
+  add_convolution(test, p);
+  test.expect_here(kCudnn);
+}
+
+bool has_cudnn() {
+  std::string reason;
+  return has_gpu() && cuda::dnn::Library::try_get(reason) != nullptr;
+}
+
+TEST(CudaVendor, CudnnConvolutions) {
+  if (!has_cudnn()) GTEST_SKIP() << "no GPU or no cuDNN here";
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16})
+    for (const TailKind tail : {TailKind::kNone, TailKind::kRelu, TailKind::kResidualRelu})
+      expect(ConvolutionCase{.n = 2, .c = 16, .h = 9, .w = 7, .m = 24, .dtype = dtype, .tail = tail});
+  expect(ConvolutionCase{.n = 1, .c = 16, .h = 12, .w = 10, .m = 32, .stride = 2, .pads = {0, 0, 1, 1}});
+  expect(ConvolutionCase{
+      .n = 1, .c = 16, .h = 12, .w = 10, .m = 16, .kh = 5, .kw = 3, .dilation = 2, .pads = {4, 2, 4, 2}});
+  expect(ConvolutionCase{.n = 2, .c = 32, .h = 6, .w = 6, .m = 32, .group = 2});
+}
+
+TEST(CudaVendor, CudnnRefusalsNameTheReason) {
+  const auto why = [](const ConvolutionCase& p) {
+    CudaCase test;
+    add_convolution(test, p);
+    CudnnProblem read;
+    return CudnnProblem::read(test.problem(), read).value_or("");
+  };
+  EXPECT_EQ(why({.n = 1, .c = 16, .h = 8, .w = 8, .m = 16}), "");
+  EXPECT_NE(why({.n = 1, .c = 12, .h = 8, .w = 8, .m = 16}).find("16 bytes"), std::string::npos);
+  EXPECT_NE(
+      why({.n = 1, .c = 16, .h = 8, .w = 8, .m = 16, .x_storage = Storage::kRowMajor}).find("channels-last"),
+      std::string::npos);
+  EXPECT_NE(why({.n = 1, .c = 16, .h = 8, .w = 8, .m = 16, .tail = TailKind::kGelu}).find("a tail other"),
+            std::string::npos);
+  EXPECT_NE(why({.n = 1, .c = 16, .h = 8, .w = 8, .m = 16, .dtype = DType::kFloat32}).find("TF32"),
+            std::string::npos);
 }
 
 }  // namespace
