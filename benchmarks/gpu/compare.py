@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Wootz beside PyTorch eager and torch.compile on one GPU, 16-bit types, all by graph replay, in turns in one run.
+"""Wootz beside PyTorch eager and torch.compile on one GPU, all by graph replay, in turns in one run.
 
-    compare.py --wootz PROGRAM --out FOLDER [--rows resnet50:1,resnet50:128:bf16,...] [--autotune] [--resume] [--rounds 5] [--until SECONDS]
+    compare.py --wootz PROGRAM --out FOLDER [--rows resnet50:1,resnet50:128:bf16,resnet50:8:tf32,...] [--autotune] [--alone] [--resume]
+               [--rounds 5] [--until SECONDS] [--row-seconds SECONDS] [--inductor FOLDER]
 
 Needs torch, torchvision, transformers, onnx, onnxscript (networks.py beside benchmarks/cpu). A network is exported in float32 and built
-with --precision fp16 (or bf16, where a row says so); its device time for a run (inputs on the device, copies apart) is what `wootz bench`
-measures. PyTorch runs the same weights in the same type, channels_last for pictures: eager, torch.compile with frozen weights, and with
---autotune its max-autotune too, which takes minutes. Times are medians over the rounds of each round's median. Errors are relative
-Frobenius norms against PyTorch in float32 with TF32 off, the largest over the outputs. Device memory is what the card has less while the
-program runs, its context included; PyTorch's is that of eager alone, the smaller one. One JSON line a row goes to
+with --precision fp16 (or bf16, tf32, fp32, where a row says so); its device time for a run (inputs on the device, copies apart) is what
+`wootz bench` measures. PyTorch runs the same weights in the same type, channels_last for pictures: eager, torch.compile with frozen weights,
+and with --autotune its max-autotune too, which takes minutes the first time (its choices stay in the folder that --inductor names, under
+--out where it does not; what --row-seconds cuts off continues there). `peer` and `peer_ms` are the fastest of them. --alone measures Wootz
+without them. Times are medians over the rounds of each round's median. Errors are relative Frobenius norms against PyTorch in float32
+with TF32 off, the largest over the outputs. Device memory is what the card has less while the program runs, its context included;
+PyTorch's is that of eager alone, the smaller one. One JSON line a row goes to
 FOLDER/compare.jsonl, the engine's plan and times beside it; --resume leaves out rows that are there.
 """
 import argparse
@@ -18,6 +21,7 @@ import datetime
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -29,7 +33,7 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cpu"))
 import networks  # noqa: E402
 
-TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32, "fp32": torch.float32}
 ROWS = "resnet50:1,resnet50:128,bert_base:1,efficientnet_b0:1,vit_b_16:1,bert_base:128,efficientnet_b0:128,vit_b_16:128"
 
 
@@ -152,6 +156,35 @@ def build(wootz, network, batch, out, environment):
     return engine, time.monotonic() - start
 
 
+class allowing_tf32:
+    """The rest of the time float32 is float32: the expected outputs are made so."""
+
+    def __init__(self, allowed):
+        self.allowed = allowed
+
+    def __enter__(self):
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = self.allowed
+
+    def __exit__(self, *_):
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+
+
+class time_limit:
+    """TimeoutError in whatever Python runs when the seconds are over."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __enter__(self):
+        def late(*_):
+            raise TimeoutError(f"more than {self.seconds} s")
+        signal.signal(signal.SIGALRM, late)
+        signal.alarm(int(self.seconds))
+
+    def __exit__(self, *_):
+        signal.alarm(0)
+
+
 def compiled(module, arguments, mode):
     torch._dynamo.reset()
     torch._inductor.config.freezing = True
@@ -159,7 +192,7 @@ def compiled(module, arguments, mode):
         return captured(torch.compile(module, mode=mode), arguments)
 
 
-def peers(network, batch, context_mb, autotune):
+def peers(network, batch, context_mb, autotune, seconds):
     """Graphs of PyTorch by name, eager's outputs (before its memory is used again), and eager's MB."""
     before = used_mb()
     module, arguments = network.half(), network.arguments(batch, True)
@@ -169,9 +202,10 @@ def peers(network, batch, context_mb, autotune):
     spent_mb = context_mb + used_mb() - before
     for key, mode in (("compile", None), ("autotune", "max-autotune-no-cudagraphs"))[: 2 if autotune else 1]:
         try:
-            graphs[key] = compiled(module, arguments, mode)
+            with time_limit(seconds):
+                graphs[key] = compiled(module, arguments, mode)
         except Exception as failure:
-            print(f"{network.name}:{batch}: torch.compile ({mode}): {str(failure).splitlines()[0]}", flush=True)
+            print(f"{network.name}:{batch}: torch.compile ({mode}): {(str(failure).splitlines() or [''])[0]}", flush=True)
     return {key: graph for key, (graph, _) in graphs.items()}, outputs, spent_mb, arguments
 
 
@@ -192,7 +226,10 @@ def measure(row, o, cache):
     np.savez(inputs, **{n: x.cpu().numpy() for n, x in zip(network.inputs, network.arguments(batch, False))})
     subprocess.run([o.wootz, "run", engine, "--inputs", inputs, "--outputs", outputs], check=True, capture_output=True, env=environment)
     found = np.load(outputs)
-    graphs, peer_outputs, peer_mb, _kept = peers(network, batch, o.context_mb, o.autotune)
+    graphs, peer_outputs, peer_mb, _kept = {}, None, None, None
+    if not o.alone:
+        with allowing_tf32(precision == "tf32"):
+            graphs, peer_outputs, peer_mb, _kept = peers(network, batch, o.context_mb, o.autotune, o.row_seconds)
     times, memory = {key: [] for key in ("wootz", *graphs)}, 0
     for _ in range(o.rounds):
         milliseconds, megabytes = bench_wootz(o.wootz, engine, environment, log)
@@ -201,10 +238,13 @@ def measure(row, o, cache):
         for key, graph in graphs.items():
             times[key].append(replay_ms(graph, 60))
     median = {key: round(statistics.median(t), 4) for key, t in times.items()}
+    peer = min(graphs, key=lambda key: median[key], default=None)
     record = {"suite": "gpu", "network": name, "batch": batch, "precision": precision, "wootz_ms": median["wootz"],
-              "eager_ms": median["eager"], "compile_ms": median.get("compile"), "autotune_ms": median.get("autotune"),
-              "error": error_of([found[n] for n in network.outputs], expected), "peer_error": error_of(peer_outputs, expected),
-              "wootz_device_mb": round(memory), "peer_device_mb": round(peer_mb), "build_s": round(seconds, 1),
+              "eager_ms": median.get("eager"), "compile_ms": median.get("compile"), "autotune_ms": median.get("autotune"),
+              "peer": peer, "peer_ms": median.get(peer),
+              "error": error_of([found[n] for n in network.outputs], expected),
+              "peer_error": error_of(peer_outputs, expected) if peer else None,
+              "wootz_device_mb": round(memory), "peer_device_mb": round(peer_mb) if peer else None, "build_s": round(seconds, 1),
               "device": torch.cuda.get_device_name(), "torch": torch.__version__, "date": datetime.date.today().isoformat()}
     engine.unlink()
     return record
@@ -216,11 +256,16 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--rows", default=ROWS)
     parser.add_argument("--autotune", action="store_true", help="torch.compile's max-autotune too; takes minutes")
+    parser.add_argument("--alone", action="store_true", help="Wootz without PyTorch's times")
+    parser.add_argument("--row-seconds", type=float, default=300, help="limit of each torch.compile")
+    parser.add_argument("--inductor", type=pathlib.Path, help="folder that keeps what torch.compile has compiled and chosen")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--until", type=float, default=1e9, help="seconds after which no further row is begun")
     o = parser.parse_args()
     o.out.mkdir(parents=True, exist_ok=True)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str((o.inductor or o.out / "inductor").resolve())
+    os.environ.setdefault("TRITON_CACHE_DIR", os.environ["TORCHINDUCTOR_CACHE_DIR"] + "/triton")
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     before = used_before_mb()
