@@ -21,7 +21,7 @@ bool is_function_name(std::string_view name) {
 }
 
 std::string name_text(std::string_view name) {
-  return is_plain_name(name) && !is_function_name(name) ? std::string(name) : quoted(name);
+  return is_plain_name(name) && !is_function_name(name) ? std::string(name) : wootz::quoted(name);
 }
 
 }  // namespace

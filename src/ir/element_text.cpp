@@ -140,7 +140,7 @@ std::string float_text(float value) {
 
 std::string element_text(const Tensor& tensor, size_t i) {
   switch (tensor.dtype()) {
-    case DType::kString: return quoted(tensor.as<std::string>()[i]);
+    case DType::kString: return wootz::quoted(tensor.as<std::string>()[i]);
     case DType::kComplex64: return print_complex(tensor.as<std::complex<float>>()[i]);
     case DType::kComplex128: return print_complex(tensor.as<std::complex<double>>()[i]);
     default: return visit_numeric(tensor.dtype(), [&]<class T>(T) { return print(tensor.as<T>()[i]); });

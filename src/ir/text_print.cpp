@@ -13,7 +13,7 @@ namespace wootz {
 namespace {
 
 std::string name_text(std::string_view name) {
-  return is_plain_name(name) ? std::string(name) : quoted(name);
+  return is_plain_name(name) ? std::string(name) : wootz::quoted(name);
 }
 
 template <class List, class F>
@@ -64,8 +64,9 @@ std::string Printer::label(const Value* value) {
     text = "%" + std::to_string(next_number_++);
   } else {
     const std::string base =
-        value->name.empty() ? "%"
-                            : "%" + (is_plain_value_name(value->name) ? value->name : quoted(value->name));
+        value->name.empty()
+            ? "%"
+            : "%" + (is_plain_value_name(value->name) ? value->name : wootz::quoted(value->name));
     text = base;
     for (int i = 1; text == "%" || taken_.contains(text); ++i) text = base + "~" + std::to_string(i);
     taken_.insert(text);
@@ -94,7 +95,7 @@ std::string Printer::data_text(const Tensor& tensor) const {
   }
   if (tensor.dtype() == DType::kString) {
     Hasher hasher;
-    for (const std::string& s : tensor.span<std::string>()) hasher.update(quoted(s));
+    for (const std::string& s : tensor.span<std::string>()) hasher.update(wootz::quoted(s));
     return "@" + hasher.digest().hex();
   }
   const auto* bytes = static_cast<const char*>(tensor.data());
@@ -129,7 +130,7 @@ std::string Printer::attribute_text(const Attribute& attribute, int indent) {
     const decltype(list)& list_of;
     std::string operator()(int64_t v) { return std::to_string(v); }
     std::string operator()(float v) { return float_text(v); }
-    std::string operator()(const std::string& v) { return quoted(v); }
+    std::string operator()(const std::string& v) { return wootz::quoted(v); }
     std::string operator()(const Tensor& v) { return p.tensor_text(v); }
     std::string operator()(const GraphPtr& v) { return graph_of(v); }
     std::string operator()(const Ints& v) {
