@@ -56,6 +56,11 @@ class CudaCase {
     return *this;
   }
   CudaCase& constant(Tensor tensor) { return input(std::move(tensor), Storage::kRowMajor, true); }
+  /// A constant inside the body, as regions have scalars.
+  CudaCase& scalar(const std::string& name, float value) {
+    values_[name] = body_->add_constant(name, Tensor::scalar_float(value));
+    return *this;
+  }
   /// A node of the body; names of inputs ("" for none) and of its results.
   CudaCase& node(std::string op, std::vector<std::string> in, std::vector<std::string> out,
                  Attributes attributes = {}, std::string domain = "") {

@@ -10,10 +10,10 @@ static_assert(CLUSTER == 1, "clusters and their asm are not emulated");
 /// As fake_driver.cpp writes them.
 struct alignas(64) TensorMap {
   char* address;
-  u64 dims[5], strides[4];                      // in bytes
-  u32 box[5];                                   // im2col: channels, pixels
-  u8 rank, element_bytes, is_im2col, is_plain;  // plain: not swizzled
-  signed char lower[2], upper[2], step[2];      // of the im2col mode, width first
+  u64 dims[5], strides[4];                       // in bytes
+  u32 box[5];                                    // im2col: channels, pixels
+  u8 rank, element_bytes, is_im2col, row_bytes;  // rows: what the swizzle spans, 0: plain
+  signed char lower[2], upper[2], step[2];       // of the im2col mode, width first
 };
 
 namespace emulation {
@@ -34,7 +34,9 @@ inline Barrier named[16];
   std::abort();
 }
 
-inline u32 swizzled(u32 address) { return address ^ ((address >> 7 & 7) << 4); }
+inline u32 swizzled(u32 address, int row_bytes = 128) {
+  return row_bytes == 0 ? address : address ^ ((address >> 7 & (row_bytes == 64 ? 3 : 7)) << 4);
+}
 
 /// Element x, y, ... of a box, or null outside the array.
 inline char* element_of(const TensorMap& map, const int (&at)[5]) {
@@ -60,8 +62,7 @@ void walk_box(const TensorMap& map, u32 shared, const int (&corner)[5], Copy cop
     }
     const u64 row = i / map.box[0], column = i % map.box[0];
     const u32 offset = static_cast<u32>(row * map.box[0] * map.element_bytes + column * map.element_bytes);
-    copy(shared_at(map.is_plain ? shared + offset : swizzled(shared + offset)), element_of(map, at),
-         map.element_bytes);
+    copy(shared_at(swizzled(shared + offset, map.row_bytes)), element_of(map, at), map.element_bytes);
   }
 }
 inline u32 box_bytes(const TensorMap& map) {
@@ -165,7 +166,7 @@ inline void load_im2col(u32 to, const TensorMap& map, u32 bar, int c, Pixel at, 
     for (u32 i = 0; i < map.box[0]; ++i) {
       const u32 offset = (pixel * map.box[0] + i) * map.element_bytes;
       emulation::load_element(
-          emulation::shared_at(emulation::swizzled(to + offset)),
+          emulation::shared_at(emulation::swizzled(to + offset, map.row_bytes)),
           emulation::element_of(map, {c + static_cast<int>(i), at.w + dw, at.h + dh, at.n, 0}),
           map.element_bytes);
     }
@@ -191,6 +192,11 @@ void take_registers() {}
 inline u64 operand(u32 address) {
   return static_cast<u64>((address & 0x3FFFF) >> 4) | u64{1} << 16 | u64{1024 >> 4} << 32 | u64{1} << 62;
 }
+template <int kRowBytes>
+u64 operand_rows(u32 address) {
+  return static_cast<u64>((address & 0x3FFFF) >> 4) | u64{1} << 16 |
+         static_cast<u64>(8 * kRowBytes >> 4) << 32 | static_cast<u64>(kRowBytes == 128 ? 1 : 2) << 62;
+}
 inline u64 operand_columns(u32 address, u32 panel) {
   return static_cast<u64>((address & 0x3FFFF) >> 4) | static_cast<u64>(panel >> 4) << 16 |
          u64{1024 >> 4} << 32 | u64{1} << 62;
@@ -201,21 +207,29 @@ template <int kPending>
 void mma_wait() {}
 
 namespace emulation {
-struct Matrix {  // a descriptor of rows of 128 swizzled bytes, or of plain rows of 16
+struct Matrix {  // a descriptor of rows of 128 or 64 swizzled bytes, or of plain rows of 16
   u32 start, leading, stride;
   bool is_swizzled;
+  int row_bytes;
   explicit Matrix(u64 d)
       : start(static_cast<u32>(d & 0x3FFF) << 4),
         leading(static_cast<u32>(d >> 16 & 0x3FFF) << 4),
         stride(static_cast<u32>(d >> 32 & 0x3FFF) << 4),
-        is_swizzled(d >> 62 == 1) {
-    if (d >> 62 > 1) stop("an operand with another swizzle than that of 128 bytes");
+        is_swizzled(d >> 62 != 0),
+        row_bytes(d >> 62 == 2 ? 64 : 128) {
+    if (d >> 62 > 2) stop("an operand with another swizzle than those of 128 and 64 bytes");
+  }
+  /// Byte `at` of a row.
+  u32 byte(int row, int at) const {
+    if (!is_swizzled) stop("bytes of an operand without swizzle");
+    return swizzled(start + static_cast<u32>(row / 8) * stride + static_cast<u32>(row % 8 * row_bytes + at),
+                    row_bytes);
   }
   u32 along_k(int row, int k) const {
     const u32 group = start + static_cast<u32>(row / 8) * stride;
     if (!is_swizzled)
       return group + static_cast<u32>(row % 8 * 16 + k % 8 * 2) + static_cast<u32>(k / 8) * leading;
-    return swizzled(group + static_cast<u32>(row % 8 * 128 + k * 2));
+    return byte(row, k * 2);
   }
   u32 along_n(int n, int k) const {
     if (!is_swizzled) stop("columns of an operand without swizzle");
@@ -260,6 +274,27 @@ void multiply_emulated(float (&d)[kCount], const A& a, u64 b, int accumulate) {
   }
 }
 
+/// Products of 8-bit elements A and B over 32 of k.
+template <class A, class B, class Sum, int kCount>
+void multiply_bytes_emulated(Sum (&d)[kCount], u64 a, u64 b, int accumulate) {
+  const emulation::Matrix rows(a), columns(b);
+  const auto element = [](auto zero, u32 address) {
+    decltype(zero) x;
+    std::memcpy(&x, emulation::shared_at(address), 1);
+    return static_cast<Sum>(wz::load(x));
+  };
+  const int first = static_cast<int>(emulation::thread.x % 128 / 32) * 16 + emulation::lane() / 4;
+  Sum a_rows[2][32];
+  for (int r = 0; r < 2; ++r)
+    for (int k = 0; k < 32; ++k) a_rows[r][k] = element(A{}, rows.byte(first + r * 8, k));
+  for (int i = 0; i < kCount; ++i) {
+    const int column = i / 4 * 8 + emulation::lane() % 4 * 2 + i % 2;
+    Sum sum = accumulate ? d[i] : Sum(0);
+    for (int k = 0; k < 32; ++k) sum += a_rows[i % 4 / 2][k] * element(B{}, columns.byte(column, k));
+    d[i] = sum;
+  }
+}
+
 inline void store_fragments(u32 address, const u32 (&v)[4]) {
   char all[32][16];
   std::memcpy(all, emulation::exchange_bytes(v, sizeof v), sizeof all);
@@ -298,6 +333,14 @@ u32 larger_pairs(u32 a, u32 b) {
   }
   return wz::pack_16<kBFloat>(y[0], y[1]);
 }
+inline u32 load_word(u32 address) {
+  u32 v;
+  std::memcpy(&v, emulation::shared_at(address), 4);
+  return v;
+}
+inline void load_words(u32 address, u32 (&v)[2]) { std::memcpy(v, emulation::shared_at(address), 8); }
+inline void store_word(u32 address, u32 v) { std::memcpy(emulation::shared_at(address), &v, 4); }
+inline void store_words(u32 address, const u32 (&v)[2]) { std::memcpy(emulation::shared_at(address), v, 8); }
 inline void load_chunk(u32 address, u32 (&v)[4]) { std::memcpy(v, emulation::shared_at(address), 16); }
 inline void store_element(u32 address, u16 v) { std::memcpy(emulation::shared_at(address), &v, 2); }
 inline void store_chunk(void* to, const u32 (&v)[4]) {

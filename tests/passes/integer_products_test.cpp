@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/precision/integer_products.h"
 
+#include "passes/precision/quantized_value.h"
 #include "tests/passes/harness.h"
 
 namespace wootz::pass_tests {
@@ -20,10 +21,17 @@ int count(const Graph& graph, std::string_view op) {
   return n;
 }
 
-std::unique_ptr<Graph> rewritten(const std::string& text, double tolerance) {
+TargetTraits gpu() {
+  TargetTraits target = test_target();
+  target.name = "cuda";
+  return target;
+}
+
+std::unique_ptr<Graph> rewritten(const std::string& text, double tolerance,
+                                 const TargetTraits& target = test_target()) {
   const std::unique_ptr<Graph> original = read_graph(text);
   std::unique_ptr<Graph> graph = read_graph(text);
-  PassContext context(test_target(), {});
+  PassContext context(target, {});
   run_pass(*graph, integer_products(), context);
   run_pass(*graph, expand_quantize(), context);
   verify_graph(*graph, "the test");
@@ -102,6 +110,56 @@ TEST(IntegerProducts, WhatIsNotQuantizedStaysFloat) {
 })",
                                1e-6);
   EXPECT_EQ(count(*graph, "MatMul"), 1);
+}
+
+/// Sixteen channels in, a zero point of 3 or of 0, and a pool in front of the second quantization.
+std::string pooled(const char* zero, const char* pads) {
+  return "graph(%x: float32[n,16,6,6]) -> (%y) {\n" + kParameters + R"(
+%w: int8[2,16,1,1] = constant [1, -10, 50, 2, 25, -127, 3, 8, 0, 1, 2, 3, 4, 5, 6, 7, 9, -8, 7, -6, 5, -4, 3, -2, 1, 0, 1, 2, 3, 4, 5, 6]
+%o: uint8[] = constant 0
+%xq = QuantizeLinear(%x, %s, )" +
+         std::string(zero) + R"()
+%xd = DequantizeLinear(%xq, %s, )" +
+         std::string(zero) + R"()
+%wd = DequantizeLinear(%w, %t, %u)
+%c = Conv(%xd, %wd) {pads=)" +
+         std::string(pads) + R"(}
+%r = Relu(%c)
+%m = MaxPool(%r) {kernel_shape=[2, 2], strides=[2, 2]}
+%yq = QuantizeLinear(%m, %v, %q)
+%y = DequantizeLinear(%yq, %v, %q)
+})";
+}
+
+TEST(IntegerProducts, PoolsOfBytesOnGpus) {
+  const auto graph = rewritten(pooled("%z", "[0, 0, 0, 0]"), 0.02, gpu());
+  EXPECT_EQ(count(*graph, "ConvInteger"), 1);
+  for (const auto& node : graph->nodes())
+    if (node->is("MaxPool")) {
+      EXPECT_EQ(node->input(0)->type.dtype, DType::kUint8);
+    }
+}
+
+TEST(IntegerProducts, GpusPadWithZeroAlone) {
+  EXPECT_EQ(count(*rewritten(pooled("%z", "[1, 1, 1, 1]"), 0.02, gpu()), "ConvInteger"), 0);
+  EXPECT_EQ(count(*rewritten(pooled("%o", "[1, 1, 1, 1]"), 0.02, gpu()), "ConvInteger"), 1);
+  EXPECT_EQ(count(*rewritten(pooled("%z", "[1, 1, 1, 1]"), 0.02), "ConvInteger"), 1)
+      << "the CPU pads with any";
+}
+
+TEST(IntegerProducts, TheStartOfAQuantizationIsItsDivision) {
+  const auto graph = rewritten("graph(%x: float32[n,3]) -> (%y) {\n" + kParameters + R"(
+%xq = QuantizeLinear(%x, %s, %z)
+%y = DequantizeLinear(%xq, %s, %z)
+})",
+                               1e-6);
+  int starts = 0;
+  for (const auto& node : graph->nodes()) starts += begins_quantization(*node) && node->is("Div");
+  EXPECT_EQ(starts, 1);
+  for (const auto& node : graph->nodes())
+    if (node->is("Round")) {
+      EXPECT_FALSE(begins_quantization(*node));
+    }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "passes/fuse/cost.h"
 #include "passes/fuse/grow.h"
 #include "passes/pattern/match.h"
+#include "passes/precision/quantized_value.h"
 
 namespace wootz {
 namespace {
@@ -317,6 +318,9 @@ class Tail {
     if (!same_shape(out, main_.output(0))) return "its shape differs from the result's";
     if (out->layout != main_.output(0)->layout) return "its layout differs from the result's";
     if (!has_kernel_type(node)) return "its type differs from the result's";
+    // Kernels of floats write no bytes: better a pass over 16 bits than float32 in between.
+    if (context_.target.name == "cuda" && is_float(main_.output(0)->type.dtype) && begins_quantization(node))
+      return "a quantization behind a product of floats";
     std::vector<Node*> joined = nodes_;
     joined.push_back(const_cast<Node*>(&node));
     if (groups_.would_cycle(joined)) return "its other operand depends on the result";
@@ -333,7 +337,7 @@ class Tail {
     if (reads_main) return type == DType::kFloat32 && node.is("Cast");
     if (type == DType::kUint8 || type == DType::kInt8)
       return node.is("Cast") && node.input(0)->type.dtype == DType::kFloat32;
-    return type == DType::kFloat32;
+    return type == DType::kFloat32 || (context_.target.name == "cuda" && is_register_type(type));
   }
 
   static bool is_register_type(DType type) {

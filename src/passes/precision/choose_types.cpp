@@ -11,6 +11,7 @@
 #include "passes/precision/constant_fit.h"
 #include "passes/precision/node_pattern.h"
 #include "passes/precision/precision_rules.h"
+#include "passes/precision/quantized_value.h"
 
 namespace wootz {
 namespace {
@@ -130,8 +131,12 @@ class Chooser {
     }
   }
 
-  /// Nodes that values connect, with no product among them: casts would cost more than 16 bits save.
+  /// Nodes that values connect, with no product among them: casts would cost more than 16 bits save. Between
+  /// products of integers, whose tails cast for nothing, norms and pools are worth it too.
   void keep_islands() {
+    const bool between_integers =
+        std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
+                    [](const auto& node) { return node->is("ConvInteger") || node->is("MatMulInteger"); });
     std::vector<const Node*> low;
     std::unordered_map<const Node*, size_t> index;
     for (const auto& node : graph_.nodes())
@@ -148,7 +153,8 @@ class Chooser {
           parent[root(i)] = root(it->second);
     std::vector<char> worth(low.size(), 0);
     for (size_t i = 0; i < low.size(); ++i)
-      worth[root(i)] |= precision_rule(*low[i]).role == PrecisionRole::kProduct || find(low[i])->forced;
+      worth[root(i)] |= precision_rule(*low[i]).role == PrecisionRole::kProduct || find(low[i])->forced ||
+                        (between_integers && precision_rule(*low[i]).role == PrecisionRole::kFollower);
     for (size_t i = 0; i < low.size(); ++i)
       if (!worth[root(i)]) keep(*low[i], "no product is near: casts would cost more than 16 bits save");
   }
@@ -173,8 +179,24 @@ class Chooser {
       const bool ends = role == PrecisionRole::kPointwise || role == PrecisionRole::kMovement ||
                         node.is("Softmax") || node.is("LogSoftmax") || node.is("ReduceMean") ||
                         node.is("Resize");
-      if (ends && !feeds_low(node)) keep(node, "only outputs and float32 nodes read it");
+      if (ends && !feeds_low(node) && !moves_attention(node) && !is_quantized(node))
+        keep(node, "only outputs and float32 nodes read it");
     }
+  }
+
+  /// Attention has rounded its result, and no tail of it could cast sums: half the bytes move.
+  bool moves_attention(const Node& node) const {
+    const Node* from = &node;
+    while (from && precision_rule(*from).role == PrecisionRole::kMovement)
+      from = from->input(0) ? from->input(0)->producer() : nullptr;
+    return from && from != &node && from->is("wootz", "Attention") && choice_.of(from) != DType::kFloat32;
+  }
+
+  /// Whether nothing but quantizations read it: 8 bits need no more than 16.
+  static bool is_quantized(const Node& node) {
+    const Value* y = node.output(0);
+    return !y->uses().empty() && std::all_of(y->uses().begin(), y->uses().end(),
+                                             [](const Use& u) { return begins_quantization(*u.node); });
   }
 
   bool feeds_low(const Node& node) {

@@ -52,7 +52,17 @@ PatchOperand scaled(Patch& patch, PatchOperand sum, PatchOperand by) {
   return patch.node("Mul", {patch.node("Cast", {sum}, cast_to_float()), by});
 }
 
-std::optional<Patch> integer_conv(Node& node) {
+/// What Hopper's kernels of 8-bit elements take: rows and pixels of 16 bytes, weights around 0, and padding
+/// that is 0 in the data too.
+bool is_served_by_gpu(const IntegerWeights& w, int64_t depth) { return depth % 16 == 0 && w.q.symmetric(); }
+
+bool has_padding(const Node& conv) {
+  const Ints pads = conv.attributes.get<Ints>("pads", {});
+  return conv.attributes.get<std::string>("auto_pad", "NOTSET") != "NOTSET" ||
+         std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p != 0; });
+}
+
+std::optional<Patch> integer_conv(Node& node, bool on_gpu) {
   const auto x = dequantized(node.input(0));
   const auto w = IntegerWeights::of(node.input(1));
   if (!x || !w || w->transposed || !x->per_tensor() || x->x->is_constant()) return std::nullopt;
@@ -62,6 +72,9 @@ std::optional<Patch> integer_conv(Node& node) {
   if (rank < 3 || (group != 1 && dims[1] < 8)) return std::nullopt;
   if (!w->q.per_tensor() && w->q.axis != 0) return std::nullopt;
   if (group != 1 && w->q.zeros.size() > 1 && !w->q.symmetric()) return std::nullopt;
+  if (on_gpu &&
+      (rank > 4 || group != 1 || !is_served_by_gpu(*w, dims[1]) || (!x->symmetric() && has_padding(node))))
+    return std::nullopt;
   Dims by_channel(static_cast<size_t>(rank) - 1, 1);
   by_channel[0] = dims[0];
   Patch patch;
@@ -84,7 +97,7 @@ Tensor transposed_bytes(const Tensor& t) {
   return to;
 }
 
-std::optional<Patch> integer_product(Node& node, bool transposed, Value* bias) {
+std::optional<Patch> integer_product(Node& node, bool transposed, Value* bias, bool on_gpu) {
   const auto x = dequantized(node.input(0));
   const auto w = IntegerWeights::of(node.input(1));
   if (!x || !w || !x->per_tensor() || x->x->is_constant() || x->x->type.rank() < 2) return std::nullopt;
@@ -93,6 +106,7 @@ std::optional<Patch> integer_product(Node& node, bool transposed, Value* bias) {
   const bool flip = transposed != w->transposed;
   const int64_t columns_axis = flip ? 0 : 1;
   if (!w->q.per_tensor() && w->q.axis != columns_axis) return std::nullopt;
+  if (on_gpu && !is_served_by_gpu(*w, bytes.dims()[size_t(1 - columns_axis)])) return std::nullopt;
   Patch patch;
   const PatchOperand b = flip ? patch.constant(transposed_bytes(bytes)) : PatchOperand(w->q.x);
   PatchOperand sum = patch.node("MatMulInteger", {x->x, b, x->zero, w->q.symmetric() ? nullptr : w->q.zero});
@@ -102,11 +116,11 @@ std::optional<Patch> integer_product(Node& node, bool transposed, Value* bias) {
   return patch;
 }
 
-std::optional<Patch> integer_gemm(Node& node) {
+std::optional<Patch> integer_gemm(Node& node, bool on_gpu) {
   const Attributes& a = node.attributes;
   if (a.get<float>("alpha", 1) != 1 || a.get<float>("beta", 1) != 1 || a.get<int64_t>("transA", 0) != 0)
     return std::nullopt;
-  return integer_product(node, a.get<int64_t>("transB", 0) != 0, node.input(2));
+  return integer_product(node, a.get<int64_t>("transB", 0) != 0, node.input(2), on_gpu);
 }
 
 /// Q(move(DQ(x))) moves x itself.
@@ -127,12 +141,43 @@ std::optional<Patch> integer_movement(Node& node) {
   return patch;
 }
 
-std::optional<Patch> integer_form(Node& node) {
-  if (node.is("Conv")) return integer_conv(node);
-  if (node.is("MatMul")) return integer_product(node, false, nullptr);
-  if (node.is("Gemm")) return integer_gemm(node);
-  if (node.is("QuantizeLinear")) return integer_movement(node);
-  return std::nullopt;
+/// Whether `value` is a sum of integers, scaled, with constants, pointwise functions of one operand and
+/// residuals behind it.
+bool comes_from_integers(const Value* value) {
+  for (int steps = 0; steps < 12 && value; ++steps) {
+    const Node* node = value->producer();
+    if (!node) return false;
+    if (node->is("ConvInteger")) return true;
+    const bool plain = node->is("Relu") || node->is("Clip") || node->is("Cast") || node->is("Add") ||
+                       node->is("Mul") || node->is("LeakyRelu");
+    if (!plain) return false;
+    value = node->input(0);
+  }
+  return false;
+}
+
+/// Q(MaxPool(x)) is MaxPool(Q(x)): a quantization keeps order. Bytes leave the convolution, and the pool
+/// moves few.
+std::optional<Patch> integer_pool(Node& node) {
+  const auto q = read_quantization(&node);
+  Node* pool = q && q->per_tensor() ? produced_by(q->x, "MaxPool") : nullptr;
+  if (!pool || pool->outputs().size() != 1 || !is_read_once(pool->output(0)) ||
+      !is_read_once(pool->input(0)) || !comes_from_integers(pool->input(0)))
+    return std::nullopt;
+  Patch patch;
+  PatchOperand bytes =
+      patch.node("QuantizeLinear", {pool->input(0), node.input(1), node.input(2)}, node.attributes);
+  patch.replace(node.output(0), patch.node("MaxPool", {bytes}, pool->attributes));
+  return patch;
+}
+
+std::optional<Patch> integer_form(Node& node, bool on_gpu) {
+  if (node.is("Conv")) return integer_conv(node, on_gpu);
+  if (node.is("MatMul")) return integer_product(node, false, nullptr, on_gpu);
+  if (node.is("Gemm")) return integer_gemm(node, on_gpu);
+  if (!node.is("QuantizeLinear")) return std::nullopt;
+  if (auto patch = integer_movement(node)) return patch;
+  return on_gpu ? integer_pool(node) : std::nullopt;
 }
 
 bool run(Graph& graph, PassContext& context) {
@@ -142,7 +187,7 @@ bool run(Graph& graph, PassContext& context) {
     Node& node = **it++;
     for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
     if (context.exhausted() || !is_live(node)) continue;
-    if (std::optional<Patch> patch = integer_form(node))
+    if (std::optional<Patch> patch = integer_form(node, context.target.name == "cuda"))
       changed |= apply_patch(*patch, node, "integer_products", context);
   }
   return changed;

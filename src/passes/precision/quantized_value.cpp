@@ -47,6 +47,19 @@ std::optional<Quantization> dequantized(const Value* value) {
   return node ? read_quantization(node) : std::nullopt;
 }
 
+bool begins_quantization(const Node& node) {
+  const Node* n = &node;
+  const auto go_on = [&] {
+    n = is_read_once(n->output(0)) ? n->output(0)->uses()[0].node : nullptr;
+    return n != nullptr;
+  };
+  if (n->is("Cast") && !go_on()) return false;
+  if (!n->is("Div") || !n->input(1) || !n->input(1)->is_constant() || !go_on() || !n->is("Round") || !go_on())
+    return false;
+  if (n->is("Add") && !go_on()) return false;
+  return n->is("Clip") && go_on() && n->is("Cast") && is_byte(n->output(0)->type.dtype);
+}
+
 bool same_parameters(const Quantization& a, const Quantization& b) {
   return a.integer == b.integer && a.scales == b.scales && a.zeros == b.zeros && a.axis == b.axis;
 }

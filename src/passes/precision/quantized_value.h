@@ -27,6 +27,10 @@ std::optional<Quantization> read_quantization(const Node* node);
 /// Of the DequantizeLinear that makes `value`; nothing for other producers.
 std::optional<Quantization> dequantized(const Value* value);
 
+/// Whether `node` begins what expand_quantize makes of a QuantizeLinear: nothing but its steps up to the Cast
+/// to 8 bits, each read once, perhaps behind a Cast.
+bool begins_quantization(const Node& node);
+
 bool same_parameters(const Quantization& a, const Quantization& b);
 
 }  // namespace wootz

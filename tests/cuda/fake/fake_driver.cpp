@@ -399,9 +399,9 @@ FAKE_API cuLaunchKernelEx(const LaunchConfig* config, Function function, void** 
 struct OpaqueMap {
   char* address;
   uint64_t dims[5], strides[4];
-  uint32_t box[5];  // im2col: channels, pixels
-  uint8_t rank, element_bytes, is_im2col, is_plain;
-  int8_t lower[2], upper[2], step[2];  // of the im2col mode, width first
+  uint32_t box[5];                                    // im2col: channels, pixels
+  uint8_t rank, element_bytes, is_im2col, row_bytes;  // rows: what the swizzle spans, 0: plain
+  int8_t lower[2], upper[2], step[2];                 // of the im2col mode, width first
 };
 static_assert(sizeof(OpaqueMap) <= sizeof(TensorMap));
 
@@ -409,11 +409,11 @@ static_assert(sizeof(OpaqueMap) <= sizeof(TensorMap));
 Result encode_array(OpaqueMap& map, MapType type, uint32_t rank, void* address, const uint64_t* dims,
                     const uint64_t* strides, MapSwizzle swizzle) {
   if (rank < 1 || rank > 5 || reinterpret_cast<uintptr_t>(address) % 16 != 0) return kInvalidValue;
-  if (type != MapType::kFloat16 && type != MapType::kBFloat16) return 801;
-  if (swizzle != MapSwizzle::k128Bytes && swizzle != MapSwizzle::kNone) return 801;
-  map.is_plain = swizzle == MapSwizzle::kNone;
+  if (type != MapType::kFloat16 && type != MapType::kBFloat16 && type != MapType::kUint8) return 801;
+  if (swizzle == MapSwizzle::k32Bytes) return 801;
   map.address = static_cast<char*>(address);
-  map.rank = static_cast<uint8_t>(rank), map.element_bytes = 2;
+  map.rank = static_cast<uint8_t>(rank), map.element_bytes = type == MapType::kUint8 ? 1 : 2;
+  map.row_bytes = swizzle == MapSwizzle::kNone ? 0 : swizzle == MapSwizzle::k64Bytes ? 64 : 128;
   for (uint32_t d = 0; d < rank; ++d) {
     if (dims[d] == 0 || dims[d] > uint64_t{1} << 32) return kInvalidValue;
     map.dims[d] = dims[d];
@@ -434,7 +434,9 @@ FAKE_API cuTensorMapEncodeTiled(TensorMap* map, MapType type, uint32_t rank, voi
     if (box[d] == 0 || box[d] > 256 || steps[d] != 1) return kInvalidValue;
     opaque.box[d] = box[d];
   }
-  if (box[0] * 2 % 16 != 0 || (!opaque.is_plain && box[0] * 2 > 128)) return kInvalidValue;
+  if (box[0] * opaque.element_bytes % 16 != 0 ||
+      (opaque.row_bytes != 0 && box[0] * opaque.element_bytes > opaque.row_bytes))
+    return kInvalidValue;
   std::memcpy(map, &opaque, sizeof opaque);
   return kSuccess;
 }
@@ -443,10 +445,12 @@ FAKE_API cuTensorMapEncodeIm2col(TensorMap* map, MapType type, uint32_t rank, vo
                                  const int* upper, uint32_t channels, uint32_t pixels, const uint32_t* steps,
                                  MapInterleave, MapSwizzle swizzle, MapPromotion, int) {
   OpaqueMap opaque{};
-  if (rank != 4 || swizzle != MapSwizzle::k128Bytes) return 801;
+  if (rank != 4 || swizzle == MapSwizzle::kNone) return 801;
   if (const Result r = encode_array(opaque, type, rank, address, dims, strides, swizzle); r != kSuccess)
     return r;
-  if (channels * 2 > 128 || channels * 2 % 16 != 0 || pixels == 0 || pixels > 1024) return kInvalidValue;
+  if (channels * opaque.element_bytes > opaque.row_bytes || channels * opaque.element_bytes % 16 != 0 ||
+      pixels == 0 || pixels > 1024)
+    return kInvalidValue;
   opaque.is_im2col = 1, opaque.box[0] = channels, opaque.box[1] = pixels;
   for (int d = 0; d < 2; ++d) {
     if (lower[d] < -128 || lower[d] > 127 || upper[d] < -128 || upper[d] > 127) return kInvalidValue;

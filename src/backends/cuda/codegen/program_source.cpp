@@ -45,9 +45,11 @@ bool has_fast_form(ScalarOp op) {
 
 class Writer {
  public:
-  Writer(const ScalarProgram& program, std::span<const std::string> operands, std::string_view prefix)
+  Writer(const ScalarProgram& program, std::span<const std::string> operands, std::string_view prefix,
+         bool are_narrowed)
       : program_(program),
         prefix_(prefix),
+        are_narrowed_(are_narrowed),
         names_(operands.begin(), operands.end()),
         dtypes_(program.operands) {
     for (const auto& [at, value] : program.immediates)
@@ -137,10 +139,22 @@ class Writer {
   bool is_only_rounded(const ScalarInstruction& f) const {
     const int at =
         static_cast<int>(program_.operands.size() + static_cast<size_t>(&f - &program_.instructions[0]));
-    if (std::count(program_.results.begin(), program_.results.end(), at) != 0) return false;
+    if (std::count(program_.results.begin(), program_.results.end(), at) != 0 && !are_narrowed_) return false;
     return std::all_of(program_.instructions.begin(), program_.instructions.end(), [&](const auto& reader) {
       const bool reads = reader.a == at || reader.b == at || reader.c == at;
-      return !reads || (reader.op == ScalarOp::kCast && is_narrow_float(reader.dtype));
+      return !reads || (reader.op == ScalarOp::kCast && is_narrow_float(reader.dtype)) ||
+             is_rounded_quotient(reader);
+    });
+  }
+
+  /// Whether the division is that of a quantization: nothing but a rounding to a whole number reads it.
+  bool is_rounded_quotient(const ScalarInstruction& f) const {
+    if (f.op != ScalarOp::kDiv || !immediate(f.b)) return false;
+    const int at =
+        static_cast<int>(program_.operands.size() + static_cast<size_t>(&f - &program_.instructions[0]));
+    if (std::count(program_.results.begin(), program_.results.end(), at) != 0) return false;
+    return std::all_of(program_.instructions.begin(), program_.instructions.end(), [&](const auto& reader) {
+      return (reader.a != at && reader.b != at && reader.c != at) || reader.op == ScalarOp::kRound;
     });
   }
 
@@ -165,9 +179,50 @@ class Writer {
     return call("pow", f);
   }
 
+  const ScalarInstruction* instruction(int reg, ScalarOp op) const {
+    const int at = reg - static_cast<int>(program_.operands.size());
+    if (at < 0 || program_.instructions[static_cast<size_t>(at)].op != op) return nullptr;
+    return &program_.instructions[static_cast<size_t>(at)];
+  }
+  std::optional<double> immediate(int reg) const {
+    for (const auto& [at, value] : program_.immediates)
+      if (at == reg) return value;
+    return std::nullopt;
+  }
+
+  /// The cast to 8 bits that ends a QuantizeLinear: division, rounding, zero point and saturation in a few
+  /// instructions. Nothing where it is another cast.
+  std::optional<std::string> quantization(const ScalarInstruction& f) const {
+    if (f.dtype != DType::kUint8 && f.dtype != DType::kInt8) return std::nullopt;
+    const ScalarInstruction* clip = instruction(f.a, ScalarOp::kClip);
+    if (!clip) return std::nullopt;
+    const auto low = clip->b >= 0 ? immediate(clip->b) : std::optional<double>(clip->alpha),
+               high = clip->c >= 0 ? immediate(clip->c) : std::optional<double>(clip->beta);
+    const double least = f.dtype == DType::kInt8 ? -128 : 0;
+    if (low != least || high != least + 255) return std::nullopt;
+    int rounded = clip->a;
+    double zero = 0;
+    if (const ScalarInstruction* add = instruction(rounded, ScalarOp::kAdd)) {
+      const auto z = immediate(add->b);
+      if (!z) return std::nullopt;
+      zero = *z, rounded = add->a;
+    }
+    const ScalarInstruction* round = instruction(rounded, ScalarOp::kRound);
+    const ScalarInstruction* div = round ? instruction(round->a, ScalarOp::kDiv) : nullptr;
+    const auto scale = div ? immediate(div->b) : std::nullopt;
+    if (!scale || div->dtype != DType::kFloat32 || std::fabs(zero) > 255) return std::nullopt;
+    const auto narrow = static_cast<float>(*scale);
+    const std::string type(memory_type(f.dtype));
+    return "static_cast<" + type + ">(wz::saturated<" + type + ">(wz::quantized<false, " +
+           std::to_string(static_cast<int>(zero)) + ">(" + name(div->a) + ", " +
+           register_literal(DType::kFloat32, narrow) + ", " +
+           register_literal(DType::kFloat32, 1.0f / narrow) + ")))";
+  }
+
   std::string cast(const ScalarInstruction& f) const {
     const DType from = dtype(f.a);
     if (from == f.dtype) return name(f.a);
+    if (auto text = quantization(f)) return *text;
     if (is_narrow_float(f.dtype))
       return "wz::narrow_cast<" + std::string(memory_type(f.dtype)) + ">(" + name(f.a) + ")";
     return "wz::cast<" + std::string(register_type(f.dtype)) + ">(" + name(f.a) + ")";
@@ -188,6 +243,7 @@ class Writer {
 
   const ScalarProgram& program_;
   std::string_view prefix_;
+  bool are_narrowed_;
   std::vector<std::string> names_;
   std::vector<DType> dtypes_;
 };
@@ -272,9 +328,9 @@ std::optional<std::string> program_refusal(const ScalarProgram& program) {
 }
 
 ProgramText program_text(const ScalarProgram& program, std::span<const std::string> operands,
-                         std::string_view prefix) {
+                         std::string_view prefix, bool are_narrowed) {
   WOOTZ_ASSERT(operands.size() == program.operands.size());
-  return Writer(program, operands, prefix).write();
+  return Writer(program, operands, prefix, are_narrowed).write();
 }
 
 std::vector<DType> result_dtypes(const ScalarProgram& program) {

@@ -31,9 +31,10 @@ struct ProgramText {
 /// `operands[i]` is the expression of operand i as a register (any expression for immediates, which are
 /// written as literals); names begin with `prefix`. Float32 sums stay unrounded between instructions; a Cast
 /// rounds. Where an instruction's dtype has at most 16 bits, or only a rounding to such a dtype reads it,
-/// exponentials are approximate to some 2^-20.
+/// exponentials are approximate to some 2^-20; so they are in results that `are_narrowed` afterwards to at
+/// most 16 bits.
 ProgramText program_text(const ScalarProgram& program, std::span<const std::string> operands,
-                         std::string_view prefix = "t");
+                         std::string_view prefix = "t", bool are_narrowed = false);
 
 /// The dtypes of a program's results.
 std::vector<DType> result_dtypes(const ScalarProgram& program);

@@ -21,29 +21,6 @@ std::optional<std::string> read_zero(const Problem& problem, const Value* value,
   return std::nullopt;
 }
 
-/// Takes the Cast of the sums to float32 out of the tail, so that the rest is a tail of a float32 result. It
-/// need not come first: a residual in 8 bits may be dequantized before it.
-std::optional<std::string> drop_cast(ContractionView& view) {
-  ScalarProgram& p = view.tail.program;
-  const int operands = static_cast<int>(p.operands.size());
-  int cast = -1;
-  for (size_t i = 0; i < p.instructions.size(); ++i) {
-    const ScalarInstruction& in = p.instructions[i];
-    if (in.a != 0 && in.b != 0 && in.c != 0) continue;
-    if (cast >= 0) return "the tail reads the integer result twice";
-    if (in.op != ScalarOp::kCast || in.dtype != DType::kFloat32)
-      return "the tail does not cast the integer result to float32";
-    cast = operands + static_cast<int>(i);
-  }
-  if (cast < 0) return "the tail does not read the integer result";
-  const auto moved = [&](int r) { return r < cast ? r : r == cast ? 0 : r - 1; };
-  p.instructions.erase(p.instructions.begin() + (cast - operands));
-  for (ScalarInstruction& in : p.instructions) in.a = moved(in.a), in.b = moved(in.b), in.c = moved(in.c);
-  for (int& r : p.results) r = moved(r);
-  p.operands[0] = DType::kFloat32;
-  return std::nullopt;
-}
-
 bool is_byte(DType dtype) { return dtype == DType::kUint8 || dtype == DType::kInt8; }
 
 /// Bytes between quantizations of a tail are whole float32 numbers: casts become copies.
@@ -88,7 +65,7 @@ std::optional<std::string> IntegerProblem::read(const Problem& problem, std::str
   g.to_bytes = is_byte(y);
   if (y != DType::kFloat32 && !g.to_bytes) return "a result of type " + std::string(dtype_name(y));
   g.casts = true;
-  if (auto why = drop_cast(g.view)) return why;
+  if (auto why = drop_sum_cast(g.view)) return why;
   ScalarProgram& tail = g.view.tail.program;
   if (g.to_bytes && !take_quantize_tail(tail, y, g.quantize))
     return "an 8-bit result that is not quantized for the tensor";

@@ -5,6 +5,7 @@
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernels/integer/integer_product.h"
 #include "backends/cpu/kernels/integer/requantize.h"
+#include "device/quantize_tail.h"
 
 namespace wootz {
 

@@ -21,10 +21,6 @@ std::optional<float> immediate(const ScalarProgram& p, int reg) {
   return std::nullopt;
 }
 
-int last_register(const ScalarProgram& p) {
-  return static_cast<int>(p.operands.size() + p.instructions.size()) - 1;
-}
-
 /// The operand of a two-operand instruction besides `running`.
 int other(const ScalarInstruction& in, int running) { return in.a == running ? in.b : in.a; }
 
@@ -42,42 +38,6 @@ uint8_t quantized(const QuantizeTail& t, float v) {
   const float y = q > t.low ? std::min(q, t.high) : t.low;
   return static_cast<uint8_t>(static_cast<int>(y));
 }
-
-}  // namespace
-
-bool take_quantize_tail(ScalarProgram& program, DType result, QuantizeTail& tail) {
-  ScalarProgram p = program;
-  const auto chained = [&](ScalarOp op) {
-    return !p.instructions.empty() && p.results[0] == last_register(p) && p.instructions.back().op == op;
-  };
-  const auto pop = [&](int running) {
-    p.instructions.pop_back();
-    p.results[0] = running;
-    return running == last_register(p) || (p.instructions.empty() && running == 0);
-  };
-  if (p.results.size() != 1 || !chained(ScalarOp::kCast) || p.instructions.back().dtype != result)
-    return false;
-  if (!pop(p.instructions.back().a) || !chained(ScalarOp::kClip)) return false;
-  if (!clip_bounds(p, p.instructions.back(), tail.low, tail.high)) return false;
-  const bool is_signed = result == DType::kInt8;
-  if (tail.low < (is_signed ? -128.0f : 0.0f) || tail.high > (is_signed ? 127.0f : 255.0f)) return false;
-  if (!pop(p.instructions.back().a)) return false;
-  if (chained(ScalarOp::kAdd)) {
-    const ScalarInstruction& add = p.instructions.back();
-    const auto zero = immediate(p, add.b);
-    if (!zero) return false;
-    tail.zero = *zero;
-    if (!pop(add.a)) return false;
-  }
-  if (!chained(ScalarOp::kRound) || !pop(p.instructions.back().a) || !chained(ScalarOp::kDiv)) return false;
-  const auto scale = immediate(p, p.instructions.back().b);
-  if (!scale || !pop(p.instructions.back().a)) return false;
-  tail.scale = *scale;
-  program = std::move(p);
-  return true;
-}
-
-namespace {
 
 /// Follows a program register by register: each is the sums' own way so far, or a residual's.
 class TailReader {

@@ -6,17 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "device/quantize_tail.h"
 #include "device/tactic.h"
 #include "ops/scalar.h"
 
 namespace wootz {
-
-/// The last instructions of a QuantizeLinear: division, rounding, zero point, saturation.
-struct QuantizeTail {
-  float scale = 1;
-  float zero = 0;
-  float low = 0, high = 255;  // of the result's type
-};
 
 /// A residual: float32, or 8 bits that stand for (value - zero) * scale.
 struct TailAddend {
@@ -38,10 +32,6 @@ struct Requantize {
   static bool read(const ScalarProgram& program, const std::vector<const TensorDesc*>& operands,
                    int64_t columns, Requantize& requantize);
 };
-
-/// Takes division, rounding, zero point and saturation off the end of a program whose result is 8-bit. False
-/// where it ends otherwise; the program is then as it was.
-bool take_quantize_tail(ScalarProgram& program, DType result, QuantizeTail& tail);
 
 /// Sums and results of `rows` rows from `column` on; row r of each is r * its pitch further, in elements.
 struct RequantizeTile {

@@ -112,6 +112,58 @@ WZ_FN double min(double a, double b) { return a != a || a < b ? a : b; }
 WZ_FN double max(double a, double b) { return a != a || a > b ? a : b; }
 WZ_FN double relu(double a) { return a < 0 ? 0 : a; }
 
+// Quantization to 8 bits.
+#ifdef WZ_EMULATED
+WZ_FN float fused(float a, float b, float c) { return std::fma(a, b, c); }
+WZ_FN i32 rounded_integer(float x) {
+  return x != x ? 0 : x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : (i32)std::nearbyint(x);
+}
+#else
+WZ_FN float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+/// To nearest even, saturated; NaN: 0.
+WZ_FN i32 rounded_integer(float x) { return __float2int_rn(x); }
+#endif
+/// x / scale, rounded as a division is, by the scale's reciprocal rounded to float32; kFinite: x is no infinity or NaN.
+template <bool kFinite>
+WZ_FN float quotient(float x, float scale, float reciprocal) {
+  const float q = x * reciprocal, refined = fused(fused(-q, scale, x), reciprocal, q);
+  return kFinite || q - q == 0.0f ? refined : q;
+}
+/// The integer that x is quantized to, before it is saturated to a range of 8 bits.
+template <bool kFinite, int kZero>
+WZ_FN i32 quantized(float x, float scale, float reciprocal) {
+  const float q = quotient<kFinite>(x, scale, reciprocal);
+  constexpr float kMost = 1073741824.0f;  // that a zero point may be added to
+  if (!kFinite && kZero != 0 && q != q) return 0;  // NaN
+  if (kZero > 0) return rounded_integer(q > kMost ? kMost : q) + kZero;
+  if (kZero < 0) return rounded_integer(q < -kMost ? -kMost : q) + kZero;
+  return rounded_integer(q);
+}
+template <class T>
+WZ_FN i32 saturated(i32 x) {
+  constexpr i32 kLow = static_cast<T>(-1) < static_cast<T>(0) ? -128 : 0;
+  return x < kLow ? kLow : x > kLow + 255 ? kLow + 255 : x;
+}
+/// Four of T (i8 or u8), saturated, the first in the low byte.
+template <class T>
+WZ_FN u32 pack_saturated(const i32 (&v)[4]) {
+#ifdef WZ_EMULATED
+  u32 word = 0;
+  for (int i = 0; i < 4; ++i) word |= (static_cast<u32>(saturated<T>(v[i])) & 255u) << (8 * i);
+  return word;
+#else
+  u32 high, word;
+  if (static_cast<T>(-1) < static_cast<T>(0)) {
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(high) : "r"(v[3]), "r"(v[2]), "r"(0));
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(v[1]), "r"(v[0]), "r"(high));
+  } else {
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(high) : "r"(v[3]), "r"(v[2]), "r"(0));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(v[1]), "r"(v[0]), "r"(high));
+  }
+  return word;
+#endif
+}
+
 // The same for results of at most 16 bits: exponentials and tanh by the special function unit.
 namespace fast {
 constexpr float kLog2E = 1.4426950408889634f;

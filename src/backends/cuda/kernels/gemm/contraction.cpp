@@ -14,6 +14,23 @@ std::string label(int input) { return "tail operand (region input " + std::to_st
 
 const TensorDesc& input_of(const Problem& problem, int i) { return problem.inputs[static_cast<size_t>(i)]; }
 
+bool is_byte(DType dtype) { return dtype == DType::kUint8 || dtype == DType::kInt8; }
+
+bool has_whole_range(const QuantizeTail& q, DType result) {
+  const bool is_signed = result == DType::kInt8;
+  return q.low == (is_signed ? -128.0f : 0.0f) && q.high == (is_signed ? 127.0f : 255.0f);
+}
+
+/// The one constant that all zero points are; 0 without any, nothing where they differ or the run gives them.
+std::optional<int32_t> zero_point(const Problem& problem, const Value* value) {
+  if (!value) return 0;
+  const auto& zero = input_of(problem, body_input_index(problem.body(), value)).constant;
+  if (!zero || zero->size() == 0) return std::nullopt;
+  const std::vector<int64_t> all = zero->to_int64s();
+  if (std::any_of(all.begin(), all.end(), [&](int64_t z) { return z != all[0]; })) return std::nullopt;
+  return static_cast<int32_t>(all[0]);
+}
+
 struct Reader {
   const Problem& problem;
   Contraction& c;
@@ -50,7 +67,7 @@ struct Reader {
     column_axis = 1;
     c.n = w.dims[0];
     c.k = g.group_channels() * g.taps();
-    if (const Value* bias = node.input(2)) {
+    if (const Value* bias = node.is("Conv") ? node.input(2) : nullptr) {
       const int input = body_input_index(problem.body(), bias);
       prepend_scaled_sum(view, 1, input, input_of(problem, input).dtype, 1);
       bias_input_ = input;
@@ -198,6 +215,21 @@ struct Reader {
   int bias_input_ = -1;
 };
 
+std::optional<std::string> read_view(const Problem& problem, ContractionView view, Contraction& c) {
+  const Node& node = *view.main;
+  c.a_input = body_input_index(problem.body(), node.input(0));
+  c.b_input = body_input_index(problem.body(), node.input(1));
+  c.element = input_of(problem, c.a_input).dtype;
+  c.b_element = input_of(problem, c.b_input).dtype;
+  c.result = problem.outputs[0].dtype;
+  Reader reader{problem, c, std::move(view), {}, 0};
+  const bool convolves = node.is("Conv") || node.is("ConvInteger");
+  auto why = convolves ? reader.read_conv() : node.is("Gemm") ? reader.read_gemm() : reader.read_matmul();
+  if (why) return why;
+  if (!convolves) reader.column_axis = reader.main_dims.size() - 1;
+  return reader.finish();
+}
+
 }  // namespace
 
 std::optional<int64_t> even_pitch(const Dims& dims, const Dims& strides) {
@@ -226,18 +258,30 @@ bool ConvolutionShape::is_pointwise() const {
 std::optional<std::string> Contraction::read(const Problem& problem, Contraction& c) {
   auto view = view_contraction(problem.body(), {"MatMul", "Gemm", "Conv"});
   if (!view) return "not a matrix product or convolution with a pointwise tail";
+  if (auto why = read_view(problem, std::move(*view), c)) return why;
+  if (c.b_element != c.element) return "operands of two element types";
+  return std::nullopt;
+}
+
+std::optional<std::string> Contraction::read_integers(const Problem& problem, Contraction& c) {
+  auto view = view_contraction(problem.body(), {"MatMulInteger", "ConvInteger"});
+  if (!view) return "not a product of integers with a pointwise tail";
   const Node& node = *view->main;
-  c.a_input = body_input_index(problem.body(), node.input(0));
-  c.b_input = body_input_index(problem.body(), node.input(1));
-  c.element = input_of(problem, c.a_input).dtype;
-  c.result = problem.outputs[0].dtype;
-  if (input_of(problem, c.b_input).dtype != c.element) return "operands of two element types";
-  Reader reader{problem, c, std::move(*view), {}, 0};
-  const std::string_view op = node.op;
-  auto why = op == "Conv" ? reader.read_conv() : op == "Gemm" ? reader.read_gemm() : reader.read_matmul();
-  if (why) return why;
-  if (op != "Conv") reader.column_axis = reader.main_dims.size() - 1;
-  return reader.finish();
+  if (auto why = drop_sum_cast(*view)) return why;
+  const DType y = problem.outputs[0].dtype;
+  if (is_byte(y)) {
+    c.quantize.emplace();
+    if (!take_quantize_tail(view->tail.program, y, *c.quantize) || !has_whole_range(*c.quantize, y))
+      return "an 8-bit result that is not quantized for the tensor";
+  }
+  const std::optional<int32_t> a_zero = zero_point(problem, node.input(2)),
+                               b_zero = zero_point(problem, node.input(3));
+  if (!a_zero || !b_zero) return "zero points that are not one constant";
+  if (*b_zero != 0) return "weights with a zero point";
+  c.a_zero = *a_zero;
+  if (auto why = read_view(problem, std::move(*view), c)) return why;
+  if (!is_byte(c.element) || !is_byte(c.b_element)) return "operands that are not 8-bit";
+  return std::nullopt;
 }
 
 std::optional<int64_t> Contraction::a_pitch() const {
@@ -265,8 +309,8 @@ Tensor pack_columns(const Problem& problem, const Contraction& c, int64_t channe
     column = channels * taps, channel = taps;
   }
   const int64_t padded = (channels + channel_multiple - 1) / channel_multiple * channel_multiple;
-  Tensor packed = Tensor::zeros(c.element, {c.n, taps, padded});
-  const size_t bytes = dtype_size(c.element);
+  Tensor packed = Tensor::zeros(c.b_element, {c.n, taps, padded});
+  const size_t bytes = dtype_size(c.b_element);
   const auto* from = static_cast<const char*>(b.constant->data());
   char* to = packed.as<char>();
   for (int64_t n = 0; n < c.n; ++n)
@@ -275,6 +319,18 @@ Tensor pack_columns(const Problem& problem, const Contraction& c, int64_t channe
         std::memcpy(to + static_cast<size_t>((n * taps + t) * padded + i) * bytes,
                     from + static_cast<size_t>(n * column + i * channel + t) * bytes, bytes);
   return packed;
+}
+
+Tensor zero_point_sums(const Problem& problem, const Contraction& c) {
+  const Tensor packed = pack_columns(problem, c, 1);
+  Tensor sums = Tensor::zeros(DType::kInt32, {c.n});
+  const std::vector<int64_t> bytes = packed.to_int64s();
+  for (int64_t n = 0; n < c.n; ++n) {
+    int64_t sum = 0;
+    for (int64_t i = 0; i < c.k; ++i) sum += bytes[static_cast<size_t>(n * c.k + i)];
+    sums.as<int32_t>()[n] = static_cast<int32_t>(c.a_zero * sum);
+  }
+  return sums;
 }
 
 }  // namespace wootz

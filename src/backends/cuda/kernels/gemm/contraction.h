@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device/quantize_tail.h"
 #include "device/region.h"
 
 namespace wootz {
@@ -48,9 +49,14 @@ struct ProductShape {
 struct Contraction {
   ScalarProgram tail;  // operand 0 is the sum, in float32; bias and scales of the node come first
   std::vector<TailOperand> operands;  // of the tail; entry 0 is unused
-  DType element = DType::kUndefined;  // of A and B
+  DType element = DType::kUndefined;  // of A and, in a product of floats, of B
+  DType b_element = DType::kUndefined;
   DType result = DType::kUndefined;
   int a_input = -1, b_input = -1;
+  /// A product of integers: what A's elements have beyond the numbers that they stand for, and how sums
+  /// become an 8-bit result behind the tail.
+  int32_t a_zero = 0;
+  std::optional<QuantizeTail> quantize;
   bool is_convolution = false;
   ConvolutionShape conv;
   ProductShape product;
@@ -72,6 +78,9 @@ struct Contraction {
 
   /// Reads a region; or tells why it is something else. Fills everything above.
   static std::optional<std::string> read(const Problem& problem, Contraction& contraction);
+  /// The same of MatMulInteger and ConvInteger whose sums are cast to float32: 8-bit elements, B's around 0,
+  /// one constant zero point of A. Operand 0 of the tail is the exact sum, cast.
+  static std::optional<std::string> read_integers(const Problem& problem, Contraction& contraction);
 };
 
 /// The elements between rows when all dims are walked in order; nothing where rows are not evenly spaced.
@@ -80,5 +89,7 @@ std::optional<int64_t> even_pitch(const Dims& dims, const Dims& strides);
 /// B of a contraction whose B is constant, as rows of adjacent k: [n, taps, padded channels]; a product has
 /// one tap and k channels. Channels are padded with zeros to a multiple of `channel_multiple`.
 Tensor pack_columns(const Problem& problem, const Contraction& contraction, int64_t channel_multiple);
+/// Of a product of integers: what A's zero point adds to the sums of each column, int32[n].
+Tensor zero_point_sums(const Problem& problem, const Contraction& contraction);
 
 }  // namespace wootz

@@ -6,6 +6,7 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/conv/pooled_problem.h"
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
+#include "backends/cuda/kernels/gemm/hopper_way.h"
 #include "base/error.h"
 #include "device/gated_problem.h"
 
@@ -14,29 +15,8 @@ namespace {
 
 constexpr int64_t kRowBytes = 128, kPanelBytes = 64 * kRowBytes, kMostStages = 8;
 
-/// A tile, how warpgroups and blocks share it, and how results leave (gemm_sm90.cu).
-struct Way {
-  int64_t m_blocks, bn, consumers, pingpong, cluster, along_n, resident;
-  int64_t direct = 0;
-
-  int64_t tile_rows() const { return 64 * m_blocks * (pingpong ? 1 : consumers); }
-  TacticConfig config() const {
-    return {{{"m_blocks", m_blocks},
-             {"n", bn},
-             {"consumers", consumers},
-             {"pingpong", pingpong},
-             {"cluster", cluster},
-             {"along_n", along_n},
-             {"resident", resident},
-             {"direct", direct}}};
-  }
-  static Way of(const TacticConfig& c) {
-    return {c.get("m_blocks"),   c.get("n"),       c.get("consumers"), c.get("pingpong"),
-            c.get("cluster", 1), c.get("along_n"), c.get("resident"),  c.get("direct")};
-  }
-};
 // Results through shared memory in panels of 64 columns.
-constexpr Way kWays[] = {
+constexpr HopperWay kWays[] = {
     {2, 128, 2, 1, 1, 0, 0}, {1, 256, 2, 0, 1, 0, 0}, {1, 256, 2, 0, 2, 0, 0}, {2, 128, 2, 0, 2, 1, 0},
     {1, 128, 3, 0, 1, 0, 0}, {1, 256, 2, 1, 1, 0, 0}, {1, 256, 2, 1, 2, 0, 0}, {1, 192, 2, 0, 1, 0, 0},
     {1, 192, 2, 1, 1, 0, 0}, {1, 128, 2, 0, 1, 0, 0}, {1, 128, 2, 1, 1, 0, 0}, {2, 64, 2, 1, 1, 0, 0},
@@ -45,12 +25,12 @@ constexpr Way kWays[] = {
 };
 
 // More for four products one after the other, between which warpgroups do not take turns.
-constexpr Way kPooledWays[] = {{2, 128, 2, 0, 1, 0, 0}, {2, 64, 2, 0, 1, 0, 0}, {1, 64, 3, 0, 1, 0, 0}};
+constexpr HopperWay kPooledWays[] = {{2, 128, 2, 0, 1, 0, 0}, {2, 64, 2, 0, 1, 0, 0}, {1, 64, 3, 0, 1, 0, 0}};
 
 // Results straight from registers: as wide as the columns divide evenly.
-constexpr Way kDirectWays[] = {{2, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 0, 2, 1, 0, 1}, {1, 0, 3, 0, 1, 0, 0, 1},
-                               {1, 0, 2, 0, 1, 0, 0, 1}, {1, 0, 2, 0, 2, 0, 0, 1}, {1, 0, 2, 1, 1, 0, 0, 1},
-                               {2, 0, 2, 1, 1, 0, 1, 1}, {1, 0, 2, 1, 1, 0, 1, 1}};
+constexpr HopperWay kDirectWays[] = {
+    {2, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 0, 2, 1, 0, 1}, {1, 0, 3, 0, 1, 0, 0, 1}, {1, 0, 2, 0, 1, 0, 0, 1},
+    {1, 0, 2, 0, 2, 0, 0, 1}, {1, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 1, 1, 0, 1, 1}, {1, 0, 2, 1, 1, 0, 1, 1}};
 // Registers of a consumer's sums.
 constexpr int64_t kMostSums = 128, kMostSumsOfThree = 96;
 constexpr int64_t kWidestNarrow = 48;
@@ -100,7 +80,7 @@ class GemmSm90 final : public Tactic {
     GatedOperands o;
     GatedOperands::read(target_, problem, o);
     std::vector<std::pair<double, TacticConfig>> rated;
-    for (const Way& way : ways(o))
+    for (const HopperWay& way : ways(o))
       if (fits(way, o)) rated.emplace_back(cost(way, o), way.config());
     std::stable_sort(rated.begin(), rated.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -122,7 +102,7 @@ class GemmSm90 final : public Tactic {
     if (auto why = GatedOperands::read(target_, problem, o))
       throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
     const Contraction& c = o.contraction();
-    const Way way = way_for(config, problem, o);
+    const HopperWay way = way_for(config, problem, o);
     const StagedOperands staged = o.staged(way.direct);
     const TailSource tail(c, staged);
     const Room room = room_for(way, o);
@@ -178,17 +158,17 @@ class GemmSm90 final : public Tactic {
   /// A way that was chosen at another shape may leave the result to the copy engine, whose rows lie at one
   /// distance, or share one matrix among blocks; here a transposed result of a batch above 1 has rows at two
   /// distances, and a batch has a matrix each.
-  Way way_for(const TacticConfig& config, const Problem& problem, const GatedOperands& o) const {
-    const Way way = Way::of(config);
+  HopperWay way_for(const TacticConfig& config, const Problem& problem, const GatedOperands& o) const {
+    const HopperWay way = HopperWay::of(config);
     if (works(way, o)) return way;
     const std::vector<TacticConfig> others = configs(problem);
     if (others.empty())
       throw Error(ErrorKind::kUnsupported, std::string(id()) + ": no way to write the result at this shape");
-    return Way::of(others[0]);
+    return HopperWay::of(others[0]);
   }
 
   /// The maps of the result and of the staged residual; one that is not used stands in for another.
-  static void add_result(CudaLaunch& launch, const Way& way, const GatedOperands& o,
+  static void add_result(CudaLaunch& launch, const HopperWay& way, const GatedOperands& o,
                          const StagedOperands& staged) {
     const size_t a = static_cast<size_t>(o.contraction().a_input);
     if (way.direct) {
@@ -206,9 +186,9 @@ class GemmSm90 final : public Tactic {
 
   /// What may be tried: tiles of whole panels where the copy engine can write the result, and tiles of one
   /// narrow column or of evenly divided columns where it cannot or 64 columns would be mostly empty.
-  static std::vector<Way> ways(const GatedOperands& o) {
+  static std::vector<HopperWay> ways(const GatedOperands& o) {
     const int64_t n = o.contraction().n;
-    std::vector<Way> list;
+    std::vector<HopperWay> list;
     if (o.has_result_map()) list.assign(std::begin(kWays), std::end(kWays));
     if (o.is_pooled()) list.insert(list.end(), std::begin(kPooledWays), std::end(kPooledWays));
     // Panels of 64 columns would be partly empty: one column of tiles may fit better.
@@ -219,7 +199,7 @@ class GemmSm90 final : public Tactic {
       const int64_t bn = n <= kWidestNarrow ? ceil_div(n, 8) * 8 : ceil_div(ceil_div(n, columns), 16) * 16;
       if (bn > 256 || bn == last) continue;
       last = bn;
-      for (Way way : kDirectWays) {
+      for (HopperWay way : kDirectWays) {
         way.bn = bn;
         list.push_back(way);
       }
@@ -228,14 +208,14 @@ class GemmSm90 final : public Tactic {
   }
 
   static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
-  static int64_t tiles_m(const Way& w, const GatedOperands& o) {
+  static int64_t tiles_m(const HopperWay& w, const GatedOperands& o) {
     return ceil_div(o.rows(), w.tile_rows() * (w.along_n ? 1 : w.cluster));
   }
-  static int64_t tiles_n(const Way& w, const Contraction& c) {
+  static int64_t tiles_n(const HopperWay& w, const Contraction& c) {
     return ceil_div(c.n, w.bn * (w.along_n ? w.cluster : 1));
   }
 
-  Room room_for(const Way& w, const GatedOperands& o) const {
+  Room room_for(const HopperWay& w, const GatedOperands& o) const {
     const int64_t all = w.m_blocks * w.bn / 64, barriers = 1024;
     Room room;
     // A residual waits in the panels for its tile, so there must be one for each; otherwise two take turns.
@@ -252,7 +232,7 @@ class GemmSm90 final : public Tactic {
   }
 
   /// Whether a way computes the problem at all.
-  bool works(const Way& w, const GatedOperands& o) const {
+  bool works(const HopperWay& w, const GatedOperands& o) const {
     const Contraction& c = o.contraction();
     if (!w.direct && !o.is_pooled() && !o.has_result_map()) return false;
     if (room_for(w, o).stages < 2) return false;
@@ -267,7 +247,7 @@ class GemmSm90 final : public Tactic {
   }
 
   /// Whether it is worth a try.
-  bool fits(const Way& w, const GatedOperands& o) const {
+  bool fits(const HopperWay& w, const GatedOperands& o) const {
     const Contraction& c = o.contraction();
     if (!works(w, o) || room_for(w, o).stages < 3) return false;
     if (w.bn > 64 && c.n <= w.bn / 2) return false;  // half of every tile is empty
@@ -279,7 +259,7 @@ class GemmSm90 final : public Tactic {
   }
 
   /// Estimated seconds, relative: whole waves of tiles, each as long as the matrix unit or the copies take.
-  double cost(const Way& w, const GatedOperands& o) const {
+  double cost(const HopperWay& w, const GatedOperands& o) const {
     const double tiles = double(tiles_m(w, o) * tiles_n(w, o.contraction()) * o.matrices() * w.cluster);
     const double waves = std::ceil(tiles / target_.multiprocessors);
     const double area = double(w.tile_rows() * w.bn), edge = double(w.tile_rows() + (w.resident ? 0 : w.bn));
@@ -303,7 +283,7 @@ class GemmSm90 final : public Tactic {
     });
   }
 
-  static std::string constants(const Way& w, const Room& room) {
+  static std::string constants(const HopperWay& w, const Room& room) {
     std::string text;
     const auto define = [&](const char* name, int64_t value) {
       text += "#define " + std::string(name) + " " + std::to_string(value) + "\n";

@@ -2,17 +2,21 @@
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "backends/cuda/codegen/program_source.h"
 #include "backends/cuda/kernels/gemm/gather_problem.h"
 
 namespace wootz {
 namespace {
 
-constexpr int64_t kStepK = 64;  // elements of a swizzled row
-constexpr int64_t kAlign = 8;   // elements of sixteen bytes
+constexpr int64_t kAlignBytes = 16;  // of rows and pixels that the copy engine reads and writes
 
-bool aligned(std::initializer_list<int64_t> strides) {
-  return std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s % kAlign == 0; });
+bool is_byte(DType dtype) { return dtype_size(dtype) == 1; }
+
+cuda::MapType map_type(DType dtype) {
+  if (is_byte(dtype)) return cuda::MapType::kUint8;
+  return dtype == DType::kBFloat16 ? cuda::MapType::kBFloat16 : cuda::MapType::kFloat16;
 }
 
 void define(std::string& text, const char* name, int64_t value) {
@@ -30,24 +34,62 @@ int64_t pitch_of(const Dims& dims, const Dims& strides) {
   return pitch;
 }
 
+/// Column 4q + i of every sixteen goes where lane q of the matrix unit has its result: to 2q + i % 2 of the
+/// first or second eight.
+Tensor in_order_of_lanes(const Tensor& columns) {
+  const Dims& dims = columns.dims();
+  const int64_t n = dims[0], bytes = dims[1] * dims[2];
+  Tensor to = Tensor::zeros(columns.dtype(), {(n + 15) / 16 * 16, dims[1], dims[2]});
+  for (int64_t column = 0; column < n; ++column) {
+    const int64_t q = column % 16 / 4, i = column % 4;
+    std::memcpy(to.as<char>() + (column / 16 * 16 + i / 2 * 8 + 2 * q + i % 2) * bytes,
+                static_cast<const char*>(columns.data()) + column * bytes, static_cast<size_t>(bytes));
+  }
+  return to;
+}
+
 }  // namespace
+
+bool HopperOperands::aligned(std::initializer_list<int64_t> strides) const {
+  return std::all_of(strides.begin(), strides.end(),
+                     [&](int64_t s) { return s * element_bytes() % kAlignBytes == 0; });
+}
 
 std::optional<std::string> HopperOperands::read(const CudaTarget& target, const Problem& problem,
                                                 HopperOperands& o) {
-  if (!target.arch.has_wgmma()) return "wgmma is there on sm_90a only";
   Contraction& c = o.c_;
   if (auto why = Contraction::read(problem, c)) return why;
   if (c.element != DType::kFloat16 && c.element != DType::kBFloat16)
     return "elements of type " + std::string(dtype_name(c.element)) + ", expected 16-bit floats";
-  if (auto why = TailSource::refusal(c)) return why;
-  if (auto why = Gather::refusal(problem, c)) return why;
-  o.packs_b_ = Gather::packs_b(problem, c);
-  o.a_pitch_ = c.a_pitch();
-  o.y_pitch_ = c.y_pitch();
-  if (!c.is_convolution) return o.read_product();
-  if (o.a_pitch_ && *o.a_pitch_ % kAlign == 0) return std::nullopt;
-  o.a_pitch_.reset();
-  return o.read_convolution();
+  return o.read_shapes(target, problem);
+}
+
+std::optional<std::string> HopperOperands::read_bytes(const CudaTarget& target, const Problem& problem,
+                                                      HopperOperands& o) {
+  Contraction& c = o.c_;
+  if (auto why = Contraction::read_integers(problem, c)) return why;
+  if (auto why = o.read_shapes(target, problem)) return why;
+  if (!o.packs_b_) return "weights that are not constant";
+  if (o.is_batched()) return "a batch of matrices";
+  const ConvolutionShape& g = c.conv;
+  const bool padded = g.pad_top > 0 || g.pad_left > 0 || g.pad_bottom > 0 || g.pad_right > 0;
+  if (c.is_convolution && padded && c.a_zero != 0) return "padding with a zero point, where copies bring 0";
+  const int64_t channels = o.is_im2col() ? g.channels : c.k;
+  if (channels % 128 > 0 && channels % 128 <= 64 && channels < 256) o.row_bytes_ = 64;
+  return std::nullopt;
+}
+
+std::optional<std::string> HopperOperands::read_shapes(const CudaTarget& target, const Problem& problem) {
+  if (!target.arch.has_wgmma()) return "wgmma is there on sm_90a only";
+  if (auto why = TailSource::refusal(c_)) return why;
+  if (auto why = Gather::refusal(problem, c_)) return why;
+  packs_b_ = Gather::packs_b(problem, c_);
+  a_pitch_ = c_.a_pitch();
+  y_pitch_ = c_.y_pitch();
+  if (!c_.is_convolution) return read_product();
+  if (a_pitch_ && aligned({*a_pitch_})) return std::nullopt;
+  a_pitch_.reset();
+  return read_convolution();
 }
 
 std::optional<std::string> HopperOperands::read_product() {
@@ -127,34 +169,37 @@ std::optional<std::string> HopperOperands::pool(const TensorDesc& result) {
 }
 
 bool HopperOperands::has_result_map() const {
-  if (c_.result != c_.element || (c_.n != 1 && c_.y_column != 1)) return false;
-  if (is_batched()) return aligned({c_.product.y_row, batch_.y_inner, batch_.y_outer});
-  return y_pitch_ && aligned({*y_pitch_});
+  const bool same = is_byte(c_.element) ? dtype_size(c_.result) <= 2 : c_.result == c_.element;
+  if (!same || (c_.n != 1 && c_.y_column != 1)) return false;
+  const auto on_chunks = [&](int64_t stride) {
+    return stride * static_cast<int64_t>(dtype_size(c_.result)) % kAlignBytes == 0;
+  };
+  if (is_batched())
+    return on_chunks(c_.product.y_row) && on_chunks(batch_.y_inner) && on_chunks(batch_.y_outer);
+  return y_pitch_ && on_chunks(*y_pitch_);
 }
 
 int64_t HopperOperands::k() const {
   if (!is_im2col()) return c_.k;
-  const int64_t channels = c_.conv.channels;
-  return c_.conv.taps() * ((channels + kStepK - 1) / kStepK * kStepK);
+  return c_.conv.taps() * ((c_.conv.channels + step_k() - 1) / step_k() * step_k());
 }
 
-cuda::MapType HopperOperands::map_type() const {
-  return c_.element == DType::kBFloat16 ? cuda::MapType::kBFloat16 : cuda::MapType::kFloat16;
-}
-
-TensorMapSpec HopperOperands::matrices_map(int64_t rows, int64_t columns, int64_t row, int64_t inner,
-                                           int64_t outer, int64_t box_rows) const {
+TensorMapSpec HopperOperands::matrices_map(DType element, int64_t rows, int64_t columns, int64_t row,
+                                           int64_t inner, int64_t outer, int64_t box_rows,
+                                           int64_t row_bytes) const {
   const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
+  const auto bytes = static_cast<int64_t>(dtype_size(element));
   TensorMapSpec spec;
-  spec.type = map_type();
+  spec.type = map_type(element);
   spec.dims = {u(columns), u(rows)};
-  spec.strides = {u(std::max(row, kAlign)) * 2};
-  spec.box = {static_cast<uint32_t>(kStepK), static_cast<uint32_t>(box_rows)};
+  spec.strides = {u(std::max(row * bytes, kAlignBytes))};
+  spec.box = {static_cast<uint32_t>(row_bytes / bytes), static_cast<uint32_t>(box_rows)};
+  if (row_bytes == 64) spec.swizzle = cuda::MapSwizzle::k64Bytes;
   if (!is_batched()) return spec;
   // A dimension along which the operand is the same has one element; the kernel's coordinate stays 0.
   for (const auto& [size, stride] : {std::pair{batch_.inner, inner}, std::pair{batch_.outer, outer}}) {
     spec.dims.push_back(u(stride == 0 ? 1 : size));
-    spec.strides.push_back(u(std::max(stride, kAlign)) * 2);
+    spec.strides.push_back(u(std::max(stride * bytes, kAlignBytes)));
     spec.box.push_back(1);
   }
   return spec;
@@ -163,14 +208,17 @@ TensorMapSpec HopperOperands::matrices_map(int64_t rows, int64_t columns, int64_
 TensorMapSpec HopperOperands::a_map(int64_t rows) const {
   if (!is_im2col()) {
     const int64_t row = c_.matrices() == 1 ? *a_pitch_ : c_.product.a_row;
-    return matrices_map(this->rows(), c_.k, row, batch_.a_inner, batch_.a_outer, rows);
+    return matrices_map(c_.element, this->rows(), c_.k, row, batch_.a_inner, batch_.a_outer, rows,
+                        row_bytes_);
   }
   const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
   const ConvolutionShape& g = c_.conv;
   TensorMapSpec spec;
-  spec.type = map_type();
+  const uint64_t bytes = dtype_size(c_.element);
+  spec.type = map_type(c_.element);
+  if (row_bytes_ == 64) spec.swizzle = cuda::MapSwizzle::k64Bytes;
   spec.dims = {u(g.channels), u(g.in_w), u(g.in_h), u(g.batch)};
-  spec.strides = {u(g.x_w) * 2, u(g.x_h) * 2, u(g.x_n) * 2};
+  spec.strides = {u(g.x_w) * bytes, u(g.x_h) * bytes, u(g.x_n) * bytes};
   spec.steps = {1, static_cast<uint32_t>(g.stride_w), static_cast<uint32_t>(g.stride_h), 1};
   // The corners bound where the filter's first tap goes.
   spec.lower_corner = {static_cast<int>(-g.pad_left), static_cast<int>(-g.pad_top)};
@@ -180,7 +228,7 @@ TensorMapSpec HopperOperands::a_map(int64_t rows) const {
                     // below
     spec.upper_corner = {static_cast<int>(2 * (g.out_w - 1) - g.pad_left - (g.in_w - 1)),
                          static_cast<int>(2 * (g.out_h - 1) - g.pad_top - (g.in_h - 1))};
-  spec.channels_per_pixel = static_cast<uint32_t>(kStepK);
+  spec.channels_per_pixel = static_cast<uint32_t>(step_k());
   spec.pixels_per_column = static_cast<uint32_t>(rows);
   return spec;
 }
@@ -190,18 +238,21 @@ TensorMapSpec HopperOperands::b_map(int64_t columns, const Packed& packed) const
     // As they were packed, perhaps at another batch, where the images of a pointwise convolution were rows.
     const Dims& dims = packed.at(0).dims();
     const int64_t pitch = dims[1] * dims[2];
-    return matrices_map(c_.n, pitch, pitch, 0, 0, columns);
+    return matrices_map(c_.element, dims[0], pitch, pitch, 0, 0, columns, row_bytes_);
   }
-  return matrices_map(c_.n, c_.k, c_.product.b_n, batch_.b_inner, batch_.b_outer, columns);
+  return matrices_map(c_.element, c_.n, c_.k, c_.product.b_n, batch_.b_inner, batch_.b_outer, columns,
+                      row_bytes_);
 }
 
-TensorMapSpec HopperOperands::result_map(int64_t rows) const {
+TensorMapSpec HopperOperands::result_map(int64_t rows, int64_t row_bytes) const {
   const int64_t row = is_batched() ? c_.product.y_row : *y_pitch_;
-  return matrices_map(this->rows(), c_.n, row, batch_.y_inner, batch_.y_outer, rows);
+  return matrices_map(c_.result, this->rows(), c_.n, row, batch_.y_inner, batch_.y_outer, rows, row_bytes);
 }
 
-TensorMapSpec HopperOperands::residual_map(const TailOperand& residual, int64_t rows) const {
-  return matrices_map(this->rows(), c_.n, pitch_of(c_.row_dims, residual.row_strides), 0, 0, rows);
+TensorMapSpec HopperOperands::residual_map(const TailOperand& residual, int64_t rows,
+                                           int64_t row_bytes) const {
+  return matrices_map(residual.dtype, this->rows(), c_.n, pitch_of(c_.row_dims, residual.row_strides), 0, 0,
+                      rows, row_bytes);
 }
 
 void HopperOperands::add_b(CudaLaunch& launch, const Packed& packed, int64_t columns) const {
@@ -213,7 +264,11 @@ void HopperOperands::add_b(CudaLaunch& launch, const Packed& packed, int64_t col
 
 Packed HopperOperands::pack(const Problem& problem) const {
   if (!packs_b_) return {};
-  return {pack_columns(problem, c_, is_im2col() ? kStepK : kAlign)};
+  Tensor columns = pack_columns(problem, c_, is_im2col() ? step_k() : kAlignBytes / element_bytes());
+  if (!is_byte(c_.element)) return {std::move(columns)};
+  Packed packed{in_order_of_lanes(columns)};
+  if (c_.a_zero != 0) packed.push_back(zero_point_sums(problem, c_));
+  return packed;
 }
 
 std::string HopperOperands::constants() const {
@@ -223,6 +278,7 @@ std::string HopperOperands::constants() const {
   define(text, "BATCHED", is_batched());
   define(text, "B_CONSTANT", packs_b_);
   define(text, "K", k());
+  define(text, "ROW_BYTES", row_bytes_);
   define(text, "CHANNELS", g.channels);
   define(text, "FILTER_W", g.kernel_w);
   define(text, "STRIDE_H", g.stride_h);
@@ -245,6 +301,31 @@ StagedOperands HopperOperands::staged(bool directly) const {
     if (is_batched() || pitch_of(c_.row_dims, r.row_strides) <= 0) s.residual = -1;
   }
   return s;
+}
+
+std::string wgmma_bytes_source(int64_t n, DType a, DType b) {
+  const auto name = [](DType d) -> std::string {
+    switch (d) {
+      case DType::kUint8: return "u8";
+      case DType::kInt8: return "s8";
+      case DType::kFloat8E5M2: return "e5m2";
+      default: return "e4m3";
+    }
+  };
+  const bool floats = is_float(a);
+  const std::string sum = floats ? "float" : "i32", count = std::to_string(n / 2);
+  std::string text = "using Sum = " + sum + ";\nWZ_FN void wgmma(Sum (&d)[" + count +
+                     "], u64 a, u64 b, int accumulate) {\n#ifdef WZ_EMULATED\n  multiply_bytes_emulated<" +
+                     std::string(memory_type(a)) + ", " + std::string(memory_type(b)) +
+                     ">(d, a, b, accumulate);\n#else\n  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" +
+                     std::to_string(n / 2 + 2) + ", 0;\\n" + "wgmma.mma_async.sync.aligned.m64n" +
+                     std::to_string(n) + "k32." + (floats ? "f32." : "s32.") + name(a) + "." + name(b) + " {";
+  for (int64_t i = 0; i < n / 2; ++i) text += (i ? ",%" : "%") + std::to_string(i);
+  text +=
+      "}, %" + count + ", %" + std::to_string(n / 2 + 1) + ", p" + (floats ? ", 1, 1" : "") + "; }\"\n  : ";
+  const std::string constraint = floats ? "\"+f\"(d[" : "\"+r\"(d[";
+  for (int64_t i = 0; i < n / 2; ++i) text += (i ? "," : "") + constraint + std::to_string(i) + "])";
+  return text + "\n  : \"l\"(a), \"l\"(b), \"r\"(accumulate));\n#endif\n}\n";
 }
 
 std::string wgmma_source(int64_t n, DType element, OperandA a, OperandB b, std::string_view name) {

@@ -157,6 +157,12 @@ __device__ __forceinline__ u64 operand(u32 address) {
   return (u64)((address & 0x3FFFF) >> 4) | (u64)1 << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
 }
 
+// The same for rows of 128 or 64 bytes, swizzled by as many.
+template <int kRowBytes>
+__device__ __forceinline__ u64 operand_rows(u32 address) {
+  return (u64)((address & 0x3FFFF) >> 4) | (u64)1 << 16 | (u64)(8 * kRowBytes >> 4) << 32 | (u64)(kRowBytes == 128 ? 1 : 2) << 62;
+}
+
 // Operand whose rows run along k, 64 elements of a row in 128 bytes swizzled by 128 bytes; more columns lie `panel` bytes on.
 __device__ __forceinline__ u64 operand_columns(u32 address, u32 panel) {
   return (u64)((address & 0x3FFFF) >> 4) | (u64)(panel >> 4) << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
@@ -232,4 +238,18 @@ __device__ __forceinline__ void store_chunk(void* to, const u32 (&v)[4]) {
 __device__ __forceinline__ void store_fragments_transposed(u32 address, const u32 (&v)[2]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(v[0]), "r"(v[1])
                : "memory");
+}
+
+// Words of shared memory that this thread alone has until a barrier: these do not hold back other accesses.
+__device__ __forceinline__ u32 load_word(u32 address) {
+  u32 v;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v) : "r"(address));
+  return v;
+}
+__device__ __forceinline__ void load_words(u32 address, u32 (&v)[2]) {
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(address));
+}
+__device__ __forceinline__ void store_word(u32 address, u32 v) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(v)); }
+__device__ __forceinline__ void store_words(u32 address, const u32 (&v)[2]) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(v[0]), "r"(v[1]));
 }

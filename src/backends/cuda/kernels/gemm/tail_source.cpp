@@ -34,9 +34,11 @@ bool rows_aligned(const Dims& row_strides, int64_t elements) {
   return std::all_of(row_strides.begin(), row_strides.end(), [&](int64_t s) { return s % elements == 0; });
 }
 
-/// Whether runs of V elements are aligned in every row, as text: `base` points at the first.
-std::string aligned_text(const Dims& row_strides, const std::string& base) {
+/// Whether runs of V elements are aligned in every row, as text: `base` points at the first, of a constant
+/// with a place of its own.
+std::string aligned_text(const Dims& row_strides, const std::string& base, bool is_constant = false) {
   if (!rows_aligned(row_strides, 2)) return "false";
+  if (is_constant) return rows_aligned(row_strides, 4) ? "true" : "V <= 2";
   const std::string at = "wz::is_aligned(" + base + ")";
   return rows_aligned(row_strides, 4) ? at : "V <= 2 && " + at;
 }
@@ -46,7 +48,7 @@ std::string aligned_text(const Dims& row_strides, const std::string& base) {
 std::optional<std::string> TailSource::refusal(const Contraction& c) {
   if (auto why = program_refusal(c.tail)) return why;
   if (c.tail.results.size() != 1) return "more than one result";
-  if (!is_half(c.result) && c.result != DType::kFloat32)
+  if (!is_half(c.result) && c.result != DType::kFloat32 && !c.quantize)
     return "a result of type " + std::string(dtype_name(c.result)) + ", expected a float of 16 or 32 bits";
   const size_t operands = memory_operands(c).size();
   if ((operands + 1) * c.row_dims.size() + c.row_dims.size() > kMostStrides || operands > 16)
@@ -82,6 +84,7 @@ TailSource::TailSource(const Contraction& contraction, StagedOperands staged)
   write_rows();
   write_finish();
   if (!column_refusal(c)) write_columns();
+  if (c.quantize) write_quantize();
   write_store();
 }
 
@@ -155,7 +158,7 @@ void TailSource::write_finish() {
       names[i] = "residual[i]";
     } else {
       const std::string name = name_of("v", i), type(memory_type(o.dtype)), p = name_of("o", i);
-      const std::string aligned = aligned_text(o.row_strides, "tail." + p);
+      const std::string aligned = aligned_text(o.row_strides, "tail." + p, o.constant != nullptr);
       text_ += "  " + std::string(register_type(o.dtype)) + " " + name + "[V];\n";
       text_ += "  load_run<V, " + text_of(o.column_stride) + ">(" + name + ", (const " + type + "*)tail." +
                p + " + at." + p + ", col, " + aligned + ");\n";
@@ -163,7 +166,7 @@ void TailSource::write_finish() {
     }
   }
   text_ += "#pragma unroll\n  for (int i = 0; i < V; ++i) {\n";
-  const ProgramText program = program_text(c.tail, names);
+  const ProgramText program = program_text(c.tail, names, "t", c.quantize.has_value());
   text_ += program.statements + "    x[i] = " + program.results[0] + ";\n  }\n}\n";
 }
 
@@ -184,7 +187,7 @@ void TailSource::write_columns() {
   text_ += "template <int V>\nstruct Columns {\n" + members + "};\n";
   text_ += "template <int V>\nWZ_FN Columns<V> columns_at(int col, const Tail& tail) {\n  Columns<V> c;\n" +
            loads + "  return c;\n}\n";
-  const ProgramText program = program_text(c.tail, names);
+  const ProgramText program = program_text(c.tail, names, "t", c.quantize.has_value());
   text_ +=
       "template <int V>\nWZ_FN void finish_columns(float (&x)[V], const Columns<V>& c) {\n#pragma unroll\n"
       "  for (int i = 0; i < V; ++i) {\n" +
@@ -195,19 +198,50 @@ void TailSource::write_columns() {
       "  return y[0];\n}\n";
 }
 
+/// quantized: what a result becomes, as a float; packed_bytes: four of them in a word.
+void TailSource::write_quantize() {
+  const Contraction& c = contraction_;
+  const QuantizeTail& q = *c.quantize;
+  // Bytes and finite constants make no infinities, whose quotients take more care.
+  const bool finite = std::all_of(c.operands.begin() + 1, c.operands.end(), [](const TailOperand& o) {
+    return o.input < 0 || o.constant || dtype_size(o.dtype) == 1;
+  });
+  const std::string scale = register_literal(DType::kFloat32, q.scale),
+                    reciprocal = register_literal(DType::kFloat32, 1.0f / q.scale),
+                    result(memory_type(c.result)), zero = text_of(static_cast<int64_t>(q.zero));
+  text_ += "WZ_FN i32 quantized(float x) {\n  return wz::quantized<" +
+           std::string(finite ? "true" : "false") + ", " + zero + ">(x, " + scale + ", " + reciprocal +
+           ");\n}\n";
+  text_ += "WZ_FN float residual_byte(u32 word, int i) { return static_cast<float>(static_cast<" +
+           residual_type() + ">(word >> (8 * i))); }\n";
+  text_ +=
+      "WZ_FN u32 packed_bytes(const float (&x)[4]) {\n  const i32 v[4] = {quantized(x[0]), quantized(x[1]), "
+      "quantized(x[2]), quantized(x[3])};\n  return wz::pack_saturated<" +
+      result + ">(v);\n}\n";
+}
+
 void TailSource::write_store() {
   const Contraction& c = contraction_;
   const std::string aligned = aligned_text(c.y_rows, "tail.y");
   text_ +=
       "template <int V>\nWZ_FN void store_result(const float (&x)[V], const Row& at, int col, const Tail& "
       "tail) {\n";
-  text_ +=
-      "  store_run<V, " + text_of(c.y_column) + ">((Result*)tail.y + at.y, col, x, " + aligned + ");\n}\n";
+  text_ += c.quantize ? "  float q[V];\n#pragma unroll\n  for (int i = 0; i < V; ++i) q[i] = "
+                        "static_cast<float>(wz::saturated<Result>(quantized(x[i])));\n"
+                      : "";
+  text_ += "  store_run<V, " + text_of(c.y_column) + ">((Result*)tail.y + at.y, col, " +
+           (c.quantize ? "q" : "x") + ", " + aligned + ");\n}\n";
   const std::string from = staged_.column < 0
                                ? "ColumnPair<Column>{}"
                                : "*(const ColumnPair<Column>*)((const Column*)tail." +
                                      name_of("o", static_cast<size_t>(staged_.column)) + " + col)";
   text_ += "WZ_FN ColumnPair<Column> column_pair(const Tail& tail, int col) {\n  return " + from + ";\n}\n";
+}
+
+std::string TailSource::residual_type() const {
+  const bool has = staged_.residual >= 0;
+  return std::string(memory_type(has ? contraction_.operands[static_cast<size_t>(staged_.residual)].dtype
+                                     : contraction_.result));
 }
 
 void TailSource::add_parameters(CudaLaunch& launch) const {
@@ -220,19 +254,25 @@ void TailSource::add_parameters(CudaLaunch& launch) const {
 
 StagedOperands stageable_operands(const Contraction& c) {
   StagedOperands staged;
+  const auto bytes = [](DType d) { return static_cast<int64_t>(dtype_size(d)); };
+  const bool of_bytes = bytes(c.element) == 1;
   for (size_t i : memory_operands(c)) {
     const TailOperand& o = c.operands[i];
     if (o.column_stride != 1) continue;
     const bool is_pair_type = o.dtype == c.element || o.dtype == DType::kFloat32;
-    if (staged.column < 0 && is_pair_type && o.is_per_column() && o.constant && c.n % 2 == 0) {
+    if (!of_bytes && staged.column < 0 && is_pair_type && o.is_per_column() && o.constant && c.n % 2 == 0) {
       staged.column = static_cast<int>(i);
       continue;
     }
-    if (o.dtype != c.element) continue;
-    if (staged.residual >= 0 || o.is_per_column() || o.constant || c.n % 8 != 0) continue;
+    // A residual lies in the result's panels: bytes where these are bytes, else the very type.
+    const bool fits = of_bytes && bytes(c.result) == 1 ? bytes(o.dtype) == 1 : o.dtype == c.result;
+    const int64_t chunk = 16 / bytes(o.dtype);
+    if (!fits || bytes(o.dtype) > 2 || staged.residual >= 0 || o.is_per_column() || o.constant ||
+        c.n % chunk != 0)
+      continue;
     const bool like_result = std::equal(o.row_strides.begin(), o.row_strides.end(), c.y_rows.begin(),
                                         [](int64_t a, int64_t b) { return (a == 0) == (b == 0); });
-    if (like_result && rows_aligned(o.row_strides, 8)) staged.residual = static_cast<int>(i);
+    if (like_result && rows_aligned(o.row_strides, chunk)) staged.residual = static_cast<int>(i);
   }
   return staged;
 }

@@ -28,8 +28,9 @@ class TailSource {
   static std::optional<std::string> column_refusal(const Contraction& contraction);
 
   /// #includes and definitions that go before a kernel's file: N, Element, Column, HAS_COLUMN, HAS_RESIDUAL,
-  /// Row, Tail, TAIL_PARAMETERS, TAIL, PAIRS_IN_PIECES (adjacent columns whose pairs are not aligned);
-  /// Columns, where column_refusal() has no objection.
+  /// Row, Tail, TAIL_PARAMETERS, TAIL, PAIRS_IN_PIECES (adjacent columns whose pairs are not aligned); for
+  /// 8-bit results quantized, packed_bytes and residual_byte (gemm_bytes_sm90.cu); Columns, where
+  /// column_refusal() has no objection.
   const std::string& text() const { return text_; }
   /// Adds the launch parameters that TAIL_PARAMETERS names; they are a function's last.
   void add_parameters(CudaLaunch& launch) const;
@@ -38,7 +39,9 @@ class TailSource {
   void write_rows();
   void write_finish();
   void write_columns();
+  void write_quantize();
   void write_store();
+  std::string residual_type() const;
   std::string stride(int64_t value);
 
   const Contraction& contraction_;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "device/tactic.h"
+
+namespace wootz {
+
+/// A tile, how warpgroups and blocks share it, and how results leave (gemm_sm90.cu and gemm_bytes_sm90.cu).
+struct HopperWay {
+  int64_t m_blocks, bn, consumers, pingpong, cluster, along_n, resident;
+  int64_t direct = 0;
+
+  int64_t tile_rows() const { return 64 * m_blocks * (pingpong ? 1 : consumers); }
+  TacticConfig config() const {
+    return {{{"m_blocks", m_blocks},
+             {"n", bn},
+             {"consumers", consumers},
+             {"pingpong", pingpong},
+             {"cluster", cluster},
+             {"along_n", along_n},
+             {"resident", resident},
+             {"direct", direct}}};
+  }
+  static HopperWay of(const TacticConfig& c) {
+    return {c.get("m_blocks"),   c.get("n"),       c.get("consumers"), c.get("pingpong"),
+            c.get("cluster", 1), c.get("along_n"), c.get("resident"),  c.get("direct")};
+  }
+};
+
+}  // namespace wootz
