@@ -109,7 +109,7 @@ class GemmBytesSm90 final : public Tactic {
   /// distance.
   HopperWay way_for(const TacticConfig& config, const HopperOperands& o) const {
     const HopperWay way = HopperWay::of(config);
-    if (way.direct || o.has_result_map()) return way;
+    if ((way.direct || o.has_result_map()) && room_for(way, o).stages >= 2) return way;
     const std::vector<TacticConfig> others = ranked(o);
     if (others.empty())
       throw Error(ErrorKind::kUnsupported, std::string(id()) + ": no way to write the result at this shape");
