@@ -346,8 +346,9 @@ std::string wgmma_source(int64_t n, DType element, OperandA a, OperandB b, std::
       (b == OperandB::kAlongN ? "true" : "false") + ">(d, a, b, accumulate);\n#else\n" +
       "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" + number(b_at + 1) + ", 0;\\n" +
       "wgmma.mma_async.sync.aligned.m64n" + number(n) + "k16.f32." + type + "." + type + " " +
-      list(0, count) + ", " + (shared ? "%" + number(count) : list(count, b_at)) + ", %" + number(b_at) +
-      ", p, 1, 1, " + (shared ? "0, " : "") + (b == OperandB::kAlongN ? "1" : "0") + "; }\"\n  : ";
+      list(0, count) + ", " + (shared ? std::string("%").append(number(count)) : list(count, b_at)) + ", %" +
+      number(b_at) + ", p, 1, 1, " + (shared ? "0, " : "") + (b == OperandB::kAlongN ? "1" : "0") +
+      "; }\"\n  : ";
   for (int64_t i = 0; i < count; ++i) out += (i ? ",\"+f\"(d[" : "\"+f\"(d[") + number(i) + "])";
   return out + "\n  : " + (shared ? R"("l"(a))" : R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))") +
          R"(, "l"(b), "r"(accumulate));)" + "\n#endif\n}\n";

@@ -17,7 +17,7 @@ bool is_immediate(const ScalarProgram& program, size_t operand) {
 }
 
 std::string text_of(int64_t value) { return std::to_string(value); }
-std::string name_of(const char* prefix, size_t i) { return prefix + std::to_string(i); }
+std::string name_of(const char* prefix, size_t i) { return std::string(prefix).append(std::to_string(i)); }
 
 /// Operands that lie in memory.
 std::vector<size_t> memory_operands(const Contraction& c) {
