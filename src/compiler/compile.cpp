@@ -317,8 +317,10 @@ class Build {
       report("verify", "", 0.85);
       verify_start_ = Clock::now();
       std::vector<std::vector<Datum>> found(samples_.size());
-      for (size_t i = 0; i < samples_.size(); ++i) verify_sample(samples_[i], &found[i]);
-      try_other_inputs();
+      run_other_inputs();
+      for (size_t i = 0; i < samples_.size(); ++i)
+        if (!samples_[i].is_random || is_within_share(run_seconds_)) verify_sample(samples_[i], &found[i]);
+      try_other_batch();
       try_other_shapes();
       verify_again(found);
       if (options_.deterministic) hold_bits();
@@ -356,15 +358,13 @@ class Build {
 
   /// The samples once more, behind all that other inputs and shapes left in memory and in kernels.
   void verify_again(const std::vector<std::vector<Datum>>& first) {
-    const std::vector<OutputError> before = std::move(engine_->verification);
-    engine_->verification.clear();
+    std::vector<OutputError> before = std::exchange(engine_->verification, {});
     for (size_t i = 0; i < samples_.size(); ++i) {
       std::vector<Datum> again;
       verify_sample(samples_[i], &again);
-      for (size_t k = 0; k < again.size(); ++k) repeats_ = repeats_ && same_bits(first[i][k], again[k]);
+      for (size_t k = 0; k < first[i].size(); ++k) repeats_ = repeats_ && same_bits(first[i][k], again[k]);
     }
-    std::vector<OutputError> second = std::exchange(engine_->verification, before);
-    keep_larger(engine_->verification, second);
+    merge_errors(engine_->verification, std::move(before));
   }
 
   /// One context runs all samples, so that each shape meets what the others left.
@@ -379,17 +379,23 @@ class Build {
     return nullptr;
   }
 
-  /// Other inputs of the same shape, whose remains the samples find when they run again, and a batch against
-  /// its rows.
-  void try_other_inputs() {
+  /// Other inputs of the samples' shapes, whose remains these find.
+  void run_other_inputs() {
     const VerifySample* random = random_sample();
     for (const VerifySample& s : samples_)
       if (&s != random) (void)run_others(state(), baseline_->graph(), s);
     if (!random) return;
+    (void)state().prepare(dims_of(random->inputs));
     const auto start = Clock::now();
-    const auto others = run_others(state(), baseline_->graph(), *random);
+    others_ = run_others(state(), baseline_->graph(), *random);
     run_seconds_ = seconds_since(start);
-    const auto sample = other_batch(baseline_->graph(), tuned_dims_, *random, others ? &*others : nullptr,
+  }
+
+  /// A batch against its rows.
+  void try_other_batch() {
+    const VerifySample* random = random_sample();
+    if (!random) return;
+    const auto sample = other_batch(baseline_->graph(), tuned_dims_, *random, others_ ? &*others_ : nullptr,
                                     is_within_share(3 * run_seconds_) ? 3 : 2);
     if (!sample) return;
     try {
@@ -474,6 +480,12 @@ class Build {
     }
   }
 
+  static std::vector<Dims> dims_of(std::span<const Datum> data) {
+    std::vector<Dims> dims;
+    for (const Datum& d : data) dims.push_back(d.tensor.dims());
+    return dims;
+  }
+
   static std::string dims_text(std::span<const Dims> all) {
     std::string text;
     for (const Dims& dims : all) {
@@ -503,6 +515,7 @@ class Build {
   int reproducers_ = 0;  // kept
   bool repeats_ = true;  // every sample gave the same bits twice
   bool tried_batch_ = false;
+  std::optional<VerifySample> others_;  // what the engine made of other inputs
   double baseline_seconds_ = 0, race_check_ms_ = 0, run_seconds_ = 0;
   Clock::time_point start_ = Clock::now(), verify_start_;
 };

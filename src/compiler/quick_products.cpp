@@ -241,11 +241,22 @@ bool quick_conv(const Node& node, std::span<const Datum* const> inputs, std::vec
 /// Columns of a row-major [depth][columns] matrix, or of its transpose.
 auto pack_columns(const float* b, int64_t depth, int64_t columns, bool transposed) {
   return [=](int64_t first, int64_t count, float* panel) {
-    for (int64_t p = 0; p < depth; ++p)
-      if (!transposed)
-        std::copy_n(b + p * columns + first, count, panel + p * kColumns);
-      else
+    if (transposed) {
+      for (int64_t p = 0; p < depth; ++p)
         for (int64_t j = 0; j < count; ++j) panel[p * kColumns + j] = b[(first + j) * depth + p];
+      return;
+    }
+    // Rows lie pages apart, further than the machine looks ahead by itself.
+    constexpr int64_t kAhead = 16, kLine = 16;
+    for (int64_t p = 0; p < depth; ++p) {
+      const float* from = b + p * columns + first;
+      for (int64_t line = 0; p + kAhead < depth && line < count; line += kLine)
+        __builtin_prefetch(from + kAhead * columns + line);
+      if (count == kColumns)
+        std::memcpy(panel + p * kColumns, from, kColumns * sizeof(float));
+      else
+        std::copy_n(from, count, panel + p * kColumns);
+    }
   };
 }
 
@@ -255,7 +266,8 @@ bool quick_matmul(std::span<const Datum* const> inputs, std::vector<Datum>& outp
   int64_t batches = element_count(m.batch);
   if (double(batches) * double(m.m) * double(m.n) * double(m.k) < kWorthIt) return false;
   const bool shared = bt.size() == m.k * m.n && at.size() == batches * m.m * m.k;
-  if (shared) m.m *= batches, batches = 1;  // one tall product
+  if (shared && batches * m.m == 1) return false;  // the reference reads a matrix as fast as it can be packed
+  if (shared) m.m *= batches, batches = 1;         // one tall product
   Tensor y = unset_tensor(DType::kFloat32, m.output);
   const Floats a(at), b(bt);
   multiply_all(pool, batches, [&](int64_t batch) {

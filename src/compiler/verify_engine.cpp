@@ -207,9 +207,16 @@ std::vector<OutputError> compare_outputs(const Graph& graph, std::span<const Dat
   return errors;
 }
 
-void keep_larger(std::vector<OutputError>& errors, std::span<const OutputError> others) {
-  for (size_t i = 0; i < std::min(errors.size(), others.size()); ++i)
-    if (others[i].relative > errors[i].relative) errors[i] = others[i];
+void merge_errors(std::vector<OutputError>& errors, std::vector<OutputError> others) {
+  for (OutputError& e : others) {
+    const auto same = std::find_if(errors.begin(), errors.end(), [&](const OutputError& known) {
+      return known.sample == e.sample && known.output == e.output;
+    });
+    if (same == errors.end())
+      errors.push_back(std::move(e));
+    else if (e.relative > same->relative)
+      *same = std::move(e);
+  }
 }
 
 std::optional<VerifySample> run_others(ExecutionState& state, const Graph& graph,
@@ -227,7 +234,7 @@ std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine,
   ExecutionState state(std::move(engine));
   std::vector<OutputError> errors = verify_engine(state, baseline, sample, asked_bound);
   (void)run_others(state, baseline.graph(), sample);
-  keep_larger(errors, verify_engine(state, baseline, sample, asked_bound));
+  merge_errors(errors, verify_engine(state, baseline, sample, asked_bound));
   return errors;
 }
 

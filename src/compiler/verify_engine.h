@@ -57,7 +57,7 @@ std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine,
 std::optional<VerifySample> run_others(ExecutionState& state, const Graph& graph, const VerifySample& sample);
 
 bool same_bits(const Datum& a, const Datum& b);
-/// Keeps the larger error of each; `others` may be fewer.
-void keep_larger(std::vector<OutputError>& errors, std::span<const OutputError> others);
+/// Adds the others; of two for the same output and sample the larger stays.
+void merge_errors(std::vector<OutputError>& errors, std::vector<OutputError> others);
 
 }  // namespace wootz

@@ -8,6 +8,7 @@
 
 #include "ir/element.h"
 #include "ops/elements.h"
+#include "ops/reference_threads.h"
 #include "ops/scalar.h"
 
 namespace wootz {
@@ -178,6 +179,24 @@ void cast_numbers(const Tensor& x, Tensor& y, const CastOptions& options) {
   });
 }
 
+constexpr int64_t kWorthAThread = 1 << 15;  // elements
+
+/// Float32 out of numbers that C++ converts as well: integers, rounded once, and 16-bit floats, exactly.
+bool cast_to_float(const Tensor& x, Tensor& y) {
+  if (y.dtype() != DType::kFloat32) return false;
+  bool done = false;
+  visit_numeric(x.dtype(), [&](auto element) {
+    using T = decltype(element);
+    if constexpr (std::is_integral_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      in_parts(x.size(), kWorthAThread, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) y.as<float>()[i] = static_cast<float>(x.as<T>()[i]);
+      });
+      done = true;
+    }
+  });
+  return done;
+}
+
 }  // namespace
 
 void cast_elements(const Tensor& x, Tensor& y, const CastOptions& options) {
@@ -188,7 +207,7 @@ void cast_elements(const Tensor& x, Tensor& y, const CastOptions& options) {
     cast_from_text(x, y, options);
   } else if (to_text) {
     for (int64_t i = 0; i < x.size(); ++i) y.as<std::string>()[i] = text_of(x, i);
-  } else {
+  } else if (!cast_to_float(x, y)) {
     cast_numbers(x, y, options);
   }
 }

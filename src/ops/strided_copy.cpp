@@ -61,7 +61,8 @@ void copy_squares(T* to, const T* from, const Loop& rows, const Loop& columns) {
 template <class T>
 void copy_loops(T* to, const T* from, const Loop* loops, size_t n) {
   if (n == 1) return copy_innermost(to, from, loops[0]);
-  if (n == 2 && loops[0].to < loops[1].to) return copy_squares(to, from, loops[0], loops[1]);
+  if (n == 2 && (loops[0].to < loops[1].to || loops[0].from < loops[1].from))
+    return copy_squares(to, from, loops[0], loops[1]);
   for (int64_t i = 0; i < loops[0].count; ++i)
     copy_loops(to + i * loops[0].to, from + i * loops[0].from, loops + 1, n - 1);
 }

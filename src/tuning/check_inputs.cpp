@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "device/region.h"
 #include "ir/element.h"
@@ -169,6 +172,41 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void change_floats(
 KindChange::KindChange(const Problem& problem, InputKind kind)
     : kind_(kind), large_(static_cast<float>(attention_of(problem) ? kLargeScores : kLargeMagnitude)) {}
 
+namespace {
+
+/// What becomes of a 16-bit float, or any other than float32.
+template <class T>
+T changed(T value, InputKind kind, float large) {
+  const auto x = static_cast<double>(value);
+  auto to = static_cast<float>(x);
+  change_floats(kind, &to, &to, 1, large);
+  const bool is_scaled = x != 0 && std::isfinite(to);
+  return T(is_scaled ? x * (static_cast<double>(to) / static_cast<double>(static_cast<float>(x)))
+                     : static_cast<double>(to));
+}
+
+/// The same for every 16-bit pattern: a tensor of millions is then looked up. Made once a process.
+template <class T>
+const std::vector<T>& changed_patterns(InputKind kind, float large) {
+  static std::mutex mutex;
+  static std::map<std::pair<InputKind, float>, std::vector<T>> tables;
+  const std::lock_guard lock(mutex);
+  std::vector<T>& table = tables[{kind, large}];
+  if (table.empty()) {
+    table.resize(size_t{1} << 16);
+    for (size_t bits = 0; bits < table.size(); ++bits) {
+      T value;
+      value.bits = static_cast<uint16_t>(bits);
+      table[bits] = changed(value, kind, large);
+    }
+  }
+  return table;
+}
+
+constexpr int64_t kWorthATable = 1 << 14;  // elements
+
+}  // namespace
+
 void KindChange::operator()(DType dtype, const void* from, void* to, int64_t count) const {
   if (dtype == DType::kFloat32)
     return change_floats(kind_, static_cast<const float*>(from), static_cast<float*>(to), count, large_);
@@ -176,16 +214,16 @@ void KindChange::operator()(DType dtype, const void* from, void* to, int64_t cou
   if (!is_float(dtype) || kind_ == InputKind::kRandom) return;
   visit_numeric(dtype, [&](auto element) {
     using T = decltype(element);
-    if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>)
-      for (int64_t i = 0; i < count; ++i) {
-        auto& value = static_cast<T*>(to)[i];
-        const auto x = static_cast<double>(value);
-        auto changed = static_cast<float>(x);
-        change_floats(kind_, &changed, &changed, 1, large_);
-        const bool is_scaled = x != 0 && std::isfinite(changed);
-        value = T(is_scaled ? x * (static_cast<double>(changed) / static_cast<double>(static_cast<float>(x)))
-                            : static_cast<double>(changed));
-      }
+    if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>) {
+      T* values = static_cast<T*>(to);
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        if (count >= kWorthATable) {
+          const std::vector<T>& table = changed_patterns<T>(kind_, large_);
+          for (int64_t i = 0; i < count; ++i) values[i] = table[values[i].bits];
+          return;
+        }
+      for (int64_t i = 0; i < count; ++i) values[i] = changed(values[i], kind_, large_);
+    }
   });
 }
 

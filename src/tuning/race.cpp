@@ -206,7 +206,11 @@ class Race::Proof {
     const auto start = Clock::now();
     const size_t elements = race_.options_.checked_elements;
     auto& check = checks_[kind];
-    if (!check)
+    const bool is_new = !check;
+    // What the host's buffers hold is enough for the kernels.
+    if (is_new && kind != InputKind::kRandom && spare_.empty() && !race_.device_)
+      spare_ = checks_.at(InputKind::kRandom)->take_inputs();
+    if (is_new)
       check = std::make_unique<RegionCheck>(problem_, bindings_, kind, kSeed,
                                             kind == InputKind::kRandom ? elements : elements / 3,
                                             few_ ? &*few_ : nullptr, std::move(spare_));
@@ -216,6 +220,7 @@ class Race::Proof {
       buffers_.fill(check->inputs(), *few_, *race_.stream_);
     } else if (race_.device_ || kind == InputKind::kRandom ||
                check->most_integer() != checks_.at(InputKind::kRandom)->most_integer()) {
+      check->make_inputs_again();
       buffers_.fill(check->inputs(), *race_.stream_);
     } else {
       buffers_.change_inputs({problem_, kind});

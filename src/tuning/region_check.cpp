@@ -102,6 +102,10 @@ void RegionCheck::make(size_t most_elements, std::vector<Datum> spare) {
   }
 }
 
+void RegionCheck::make_inputs_again() {
+  if (inputs_.empty()) inputs_ = make_inputs(judged(), kind_, seed_, most_integer_);
+}
+
 std::vector<int64_t> RegionCheck::judged_positions(size_t output) const {
   return few_ ? few_->in_few(output, positions_[output]) : positions_[output];
 }
@@ -126,7 +130,7 @@ void RegionCheck::expect(size_t most_elements) {
 /// Large inputs may cancel, or decide an attention by their last digits: their condition is measured.
 void RegionCheck::excuse() {
   excused_.assign(expected_.size(), 0);
-  if (inputs_.empty()) inputs_ = make_inputs(judged(), kind_, seed_, most_integer_);
+  make_inputs_again();
   const std::vector<Datum> inputs = perturbed(judged(), inputs_, seed_ + 1);
   SampledReference reference(problem_.body(), inputs, bindings_);
   for (size_t i = 0; i < expected_.size(); ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuning/batch_sample.h"
@@ -38,7 +39,8 @@ class RegionCheck {
               size_t most_elements, const BatchSample* few, int64_t row);
 
   /// Gives the inputs' memory to the next check; a later one that needs them makes them again.
-  std::vector<Datum> take_inputs() { return std::move(inputs_); }
+  std::vector<Datum> take_inputs() { return std::exchange(inputs_, {}); }
+  void make_inputs_again();
 
   /// Runs the kernel on the buffers, which hold the inputs, and compares. Throws Error(kDevice) when the
   /// device is lost.

@@ -8,6 +8,7 @@
 #include "ops/multiply.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
+#include "ops/strided_copy.h"
 
 namespace wootz {
 namespace {
@@ -129,6 +130,13 @@ struct Labelled {
   bool has(int label) const { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
 };
 
+/// Whether the labels are each there once, and those of `to` (which may have more: dims of 1) all of them.
+bool is_permutation(const Labels& labels, const Labels& to) {
+  return std::all_of(labels.begin(), labels.end(), [&](int l) {
+    return std::count(labels.begin(), labels.end(), l) == 1 && std::count(to.begin(), to.end(), l) == 1;
+  });
+}
+
 /// Sums over the labels that `to` lacks, takes diagonals of repeated ones, orders the rest as `to` (labels
 /// absent here become dims of 1).
 template <class T>
@@ -148,6 +156,14 @@ Labelled<T> rearranged(const Labelled<T>& x, const Labels& to) {
   for (size_t i = 0; i < loop.size(); ++i)
     for (size_t d = 0; d < x.labels.size(); ++d)
       if (x.labels[d] == loop[i]) from[i] += own[d];
+  if (is_permutation(x.labels, to)) {
+    y.data.resize(x.data.size());
+    Dims strides;
+    for (size_t i = 0; i < to.size(); ++i) strides.push_back(from[i]);
+    copy_strided(std::is_same_v<T, double> ? DType::kFloat64 : DType::kUint64, y.dims, x.data.data(), strides,
+                 y.data.data(), contiguous_strides(y.dims));
+    return y;
+  }
   const Dims target = contiguous_strides(y.dims);
   std::copy(target.begin(), target.end(), into.begin());
   y.data.assign(static_cast<size_t>(element_count(y.dims)), T(0));

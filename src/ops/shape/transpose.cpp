@@ -5,12 +5,15 @@
 
 #include "ops/contents.h"
 #include "ops/evaluate.h"
+#include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
 namespace wootz {
 namespace {
+
+constexpr int64_t kWorthAThread = 1 << 16;  // elements
 
 struct TransposeAttributes {
   std::optional<Ints> perm;
@@ -56,7 +59,21 @@ void evaluate(EvalContext& ctx) {
   Dims dims;
   for (int64_t axis : *perm) dims.push_back(data.dims()[static_cast<size_t>(axis)]);
   Tensor& out = ctx.output(0, data.dtype(), std::move(dims));
-  copy_permuted(data.dtype(), data.dims(), *perm, data.data(), out.data());
+  if (out.size() == 0 || perm->empty() || out.dtype() == DType::kString)
+    return copy_permuted(data.dtype(), data.dims(), *perm, data.data(), out.data());
+  // In parts along the longest dimension of the result.
+  const Dims from = contiguous_strides(data.dims()), to = contiguous_strides(out.dims());
+  Dims strides;
+  for (int64_t axis : *perm) strides.push_back(from[static_cast<size_t>(axis)]);
+  const auto cut =
+      static_cast<size_t>(std::max_element(out.dims().begin(), out.dims().end()) - out.dims().begin());
+  const int64_t count = out.dims()[cut], slice = out.size() / count;
+  in_parts(count, std::max<int64_t>(1, kWorthAThread / slice), [&](int64_t begin, int64_t end) {
+    Dims box = out.dims();
+    box[cut] = end - begin;
+    copy_strided(data.dtype(), box, data.data(), {begin * strides[cut], strides}, out.data(),
+                 {begin * to[cut], to});
+  });
 }
 
 std::vector<Sample> samples() {
