@@ -72,6 +72,11 @@ void symbols_from_json(const Json& json, SymbolTable& symbols) {
     s.lower = row.at(4).get<int64_t>();
     s.upper = row.at(5).get<int64_t>();
     s.divisor = row.at(6).get<int64_t>();
+    if (s.divisor < 1 || s.lower > s.upper)
+      throw Error(ErrorKind::kInvalidEngine,
+                  "symbol '" + s.name + "': expected a divisor from 1 on and bounds in order, found " +
+                      std::to_string(s.divisor) + " and [" + std::to_string(s.lower) + ", " +
+                      std::to_string(s.upper) + "]; the engine file is damaged, build it again");
     symbols.add(std::move(s));
   }
   for (const Json& pair : json.at("equalities"))

@@ -109,8 +109,10 @@ bool SymbolTable::equate(const Dim& a, const Dim& b) {
   Dim zero = resolve(a) - resolve(b);
   if (zero.is_constant()) return zero.value() == 0;
   if (lower_bound(zero) > 0 || upper_bound(zero) < 0) return false;
-  int64_t content = zero.constant();
-  for (const auto& term : zero.terms()) content = std::gcd(content, term.second);
+  // -2^63 has no positive counterpart, so it is not divided.
+  int64_t content = zero.constant() == INT64_MIN ? 1 : zero.constant();
+  for (const auto& term : zero.terms())
+    content = term.second == INT64_MIN ? 1 : std::gcd(content, term.second);
   const Dim terms = zero - Dim(zero.constant());
   if (zero.constant() % divisor(terms) != 0) return false;
   if (content > 1) {

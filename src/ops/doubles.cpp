@@ -7,6 +7,12 @@
 namespace wootz {
 namespace {
 
+void check_one_element(const Tensor& operand, const char* name) {
+  if (operand.size() != 1)
+    throw Error(ErrorKind::kInvalidModel,
+                std::string(name) + ": expected one element, found shape " + dims_text(operand.dims()));
+}
+
 template <class T>
 T from_double(double v) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -35,6 +41,16 @@ void store_doubles(std::span<const double> values, Tensor& to) {
     T* out = to.as<T>();
     for (size_t i = 0; i < values.size(); ++i) out[i] = from_double<T>(values[i]);
   });
+}
+
+double only_double(const Tensor& operand, const char* name) {
+  check_one_element(operand, name);
+  return operand.to_doubles()[0];
+}
+
+int64_t only_int64(const Tensor& operand, const char* name) {
+  check_one_element(operand, name);
+  return operand.to_int64s()[0];
 }
 
 double round_to(DType dtype, double value) {

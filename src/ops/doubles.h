@@ -27,6 +27,9 @@ decltype(auto) visit_float(DType dtype, F&& f) {
 double load_double(const Tensor& from, int64_t i);
 /// Rounds each value once to the dtype of `to`. Integers: truncated and clamped to the range of the dtype.
 void store_doubles(std::span<const double> values, Tensor& to);
+/// The one element of an operand called `name`; kInvalidModel where it has none or several.
+double only_double(const Tensor& operand, const char* name);
+int64_t only_int64(const Tensor& operand, const char* name);
 /// `value` rounded to a dtype and back.
 double round_to(DType dtype, double value);
 

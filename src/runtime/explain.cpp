@@ -65,7 +65,7 @@ Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan
          {"time_us", s.time_us},
          {"flops", work.flops},
          {"bytes", work.bytes},
-         {"predicted_us", node.attributes.get<float>("predicted_us", 0)},
+         {"predicted_us", is_region(node) ? node.attributes.get<float>("predicted_us", 0) : 0},
          {"error", s.error},
          {"bound", s.bound},
          {"sharing", sharing_text(s.sharing.kind)}};

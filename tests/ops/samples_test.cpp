@@ -162,6 +162,24 @@ TEST_P(Samples, AttributesOfAnotherKindAreErrorsAtMost) {
   }
 }
 
+TEST_P(Samples, InputsOfOtherRanksAreErrorsAtMost) {
+  for (const auto& [key, def] : OpRegistry::global().all()) {
+    if (key.first + "." + key.second != GetParam() || !def.infer || !def.evaluate) continue;
+    const Sample sample = def.samples().at(0);
+    for (size_t i = 0; i < sample.inputs.size(); ++i)
+      for (const Dims& dims :
+           {Dims{}, Dims{1}, Dims{2}, Dims{1, 1}, Dims{2, 1, 3}, Dims{1, 2, 1, 2, 1}, Dims{0, 2}})
+        for (const Operands operands : {Operands::kStatic, Operands::kSymbolic, Operands::kConstant}) {
+          if (sample.inputs[i].kind != Datum::Kind::kTensor) continue;
+          SCOPED_TRACE("input " + std::to_string(i) + " as " + testing::PrintToString(dims));
+          Sample changed = sample;
+          changed.inputs[i] = Tensor::zeros(sample.inputs[i].tensor.dtype(), dims);
+          OneNode one(def, changed, operands);
+          run_all(def, one);
+        }
+  }
+}
+
 std::vector<std::string> operators_with_samples() {
   std::vector<std::string> names;
   for (const auto& [key, def] : OpRegistry::global().all())

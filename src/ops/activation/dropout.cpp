@@ -59,8 +59,8 @@ class Uniform {
 
 void evaluate(EvalContext& c) {
   const Tensor& x = c.input(0);
-  const double ratio = c.has_input(1) ? c.input(1).to_doubles().at(0) : 0.5;
-  const bool training = c.has_input(2) && c.input(2).to_int64s().at(0) != 0;
+  const double ratio = c.has_input(1) ? only_double(c.input(1), "ratio") : 0.5;
+  const bool training = c.has_input(2) && only_int64(c.input(2), "training_mode") != 0;
   c.check(ratio >= 0 && ratio < 1, "ratio: expected a value in [0, 1), found " + std::to_string(ratio));
   Tensor& mask = c.output(1, DType::kBool, x.dims());
   bool* kept = mask.as<bool>();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/canonicalize.h"
+#include "ops/doubles.h"
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
@@ -62,7 +63,7 @@ void evaluate(EvalContext& c) {
         c, {.integer = clipped_integers<int64_t>(c), .natural = clipped_integers<uint64_t>(c)});
   std::optional<double> bounds[2];
   for (size_t i = 0; i < 2; ++i)
-    if (c.has_input(i + 1)) bounds[i] = c.input(i + 1).to_doubles()[0];
+    if (c.has_input(i + 1)) bounds[i] = only_double(c.input(i + 1), i == 0 ? "min" : "max");
   evaluate_unary(
       c, {.reals = each(clipped<double>(bounds[0], bounds[1], [](double a) { return std::isnan(a); }))});
 }

@@ -135,7 +135,7 @@ void evaluate(EvalContext& c) {
   const std::vector<int64_t> lengths = c.input(kLengths).to_int64s();
   c.check(static_cast<int64_t>(lengths.size()) == p.batch,
           "seqlens_k: expected one length for each of " + std::to_string(p.batch) + " rows");
-  const int64_t longest = c.input(kTotal).to_int64s().at(0);
+  const int64_t longest = only_int64(c.input(kTotal), "total_sequence_length");
   const int64_t past = c.has_input(kPastKey) ? c.input(kPastKey).dims().at(2) : 0,
                 total = std::max(past, longest);
   // seqlens_k counts the valid keys less one, the new ones included. The first prompt starts at 0, padded on

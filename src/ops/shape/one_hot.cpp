@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/contents.h"
+#include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
@@ -44,7 +45,7 @@ void evaluate(EvalContext& ctx) {
   ctx.check(ctx.input(1).size() == 1, "expected depth to be one number");
   ctx.check(values.size() == 2,
             "expected values [off, on], found " + std::to_string(values.size()) + " elements");
-  const double wanted = ctx.input(1).to_doubles()[0];
+  const double wanted = only_double(ctx.input(1), "depth");
   ctx.check(wanted >= 0 && wanted < 1e15, "expected depth >= 0");
   const auto depth = static_cast<int64_t>(wanted);
   const int64_t axis = ctx.normalize_axis(ctx.attributes_as<OneHotAttributes>().axis, indices.rank() + 1);

@@ -4,6 +4,7 @@
 
 #include "ir/element.h"
 #include "ops/contents.h"
+#include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
@@ -38,6 +39,8 @@ int64_t float_count(const Context& ctx, double start, double limit, double delta
   return count > 0 ? static_cast<int64_t>(count) : 0;
 }
 
+constexpr const char* kOperands[] = {"start", "limit", "delta"};
+
 /// Floating-point operands that hold whole numbers, such as sizes, count like integers.
 std::optional<int64_t> whole_delta(const InferContext& ctx) {
   const auto delta = small_contents(ctx, 2);
@@ -48,7 +51,7 @@ std::optional<int64_t> whole_delta(const InferContext& ctx) {
 std::optional<Dim> element_count_of(InferContext& ctx) {
   SymbolTable& symbols = ctx.symbols();
   if (is_float(ctx.dtype(0)) && ctx.constant(0) && ctx.constant(1) && ctx.constant(2)) {
-    auto scalar = [&](size_t i) { return ctx.constant(i)->to_doubles().at(0); };
+    auto scalar = [&](size_t i) { return only_double(*ctx.constant(i), kOperands[i]); };
     return float_count(ctx, scalar(0), scalar(1), scalar(2));
   }
   const auto start = small_contents(ctx, 0), limit = small_contents(ctx, 1);
@@ -95,7 +98,7 @@ void evaluate(EvalContext& ctx) {
     });
     return;
   }
-  auto scalar = [&](size_t i) { return ctx.input(i).to_doubles()[0]; };
+  auto scalar = [&](size_t i) { return only_double(ctx.input(i), kOperands[i]); };
   const double start = scalar(0), delta = scalar(2);
   Tensor& out = ctx.output(0, dtype, {float_count(ctx, start, scalar(1), delta)});
   visit_numeric(dtype, [&](auto zero) {

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "ops/canonicalize.h"
 #include "ops/contents.h"
+#include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
@@ -20,8 +21,8 @@ void canonicalize(CanonicalizeContext& ctx) {
     ctx.fail(
         "expected an input of known rank and constant tiles and axis (opset 1); convert the model to opset 6 "
         "or newer");
-  const auto count = static_cast<int64_t>(tiles->constant->to_doubles().at(0));
-  const auto at = static_cast<int64_t>(axis->constant->to_doubles().at(0));
+  const auto count = static_cast<int64_t>(only_double(*tiles->constant, "tiles"));
+  const auto at = static_cast<int64_t>(only_double(*axis->constant, "axis"));
   if (at < 0 || at >= input->type.rank()) ctx.fail("expected axis in [0, rank), found " + std::to_string(at));
   Ints repeats(static_cast<size_t>(input->type.rank()), 1);
   repeats[static_cast<size_t>(at)] = count;

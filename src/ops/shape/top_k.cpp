@@ -7,6 +7,7 @@
 
 #include "ops/canonicalize.h"
 #include "ops/contents.h"
+#include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
@@ -79,7 +80,7 @@ void evaluate(EvalContext& ctx) {
   const auto attributes = ctx.attributes_as<TopKAttributes>();
   const int64_t axis = ctx.normalize_axis(attributes.axis, data.rank());
   ctx.check(ctx.input(1).size() == 1, "expected K to be one integer");
-  const int64_t k = ctx.input(1).to_int64s()[0], count = data.dims()[static_cast<size_t>(axis)];
+  const int64_t k = only_int64(ctx.input(1), "k"), count = data.dims()[static_cast<size_t>(axis)];
   ctx.check(k >= 0 && k <= count,
             "expected K in [0, " + std::to_string(count) + "], found " + std::to_string(k));
   Dims dims = data.dims();

@@ -2,6 +2,7 @@
 // Trilu: the upper (j >= i + k) or lower (j <= i + k) triangle of each matrix, zero elsewhere.
 #include <algorithm>
 
+#include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
@@ -32,7 +33,7 @@ void evaluate(EvalContext& ctx) {
   int64_t k = 0;
   if (ctx.has_input(1)) {
     ctx.check(ctx.input(1).size() == 1, "expected k to be one integer");
-    k = std::clamp<int64_t>(ctx.input(1).to_int64s()[0], -rows, columns);
+    k = std::clamp<int64_t>(only_int64(ctx.input(1), "k"), -rows, columns);
   }
   const bool upper = ctx.attributes_as<TriluAttributes>().upper != 0;
   Tensor& out = ctx.output(0, x.dtype(), x.dims());

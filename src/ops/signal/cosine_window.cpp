@@ -36,7 +36,7 @@ constexpr Cosines kHann{0.5, -0.5, 0}, kHamming{25.0 / 46, -21.0 / 46, 0}, kBlac
 template <const Cosines& kTerms>
 void evaluate(EvalContext& c) {
   const auto a = c.attributes_as<WindowFunctionAttributes>();
-  const int64_t size = c.input(0).to_int64s().at(0);
+  const int64_t size = only_int64(c.input(0), "size");
   c.check(size >= 0, "size: expected 0 or more, found " + std::to_string(size));
   const double period = static_cast<double>(a.periodic ? size : size - 1);
   std::vector<double> values(static_cast<size_t>(size), 1);  // a symmetric window of one element is 1

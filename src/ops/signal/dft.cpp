@@ -57,11 +57,13 @@ void evaluate(EvalContext& c) {
   c.check(x.rank() >= 2 && (x.dims().back() == 1 || x.dims().back() == 2),
           "expected a signal [..., 1 or 2], found " + dims_text(x.dims()));
   const size_t axis =
-      static_cast<size_t>(c.normalize_axis(c.has_input(2) ? c.input(2).to_int64s().at(0) : -2, x.rank()));
+      static_cast<size_t>(c.normalize_axis(c.has_input(2) ? only_int64(c.input(2), "axis") : -2, x.rank()));
   c.check(axis + 1 < x.dims().size(), "axis: the last dimension holds real and imaginary parts");
   const bool to_real = a.inverse && a.onesided;
   const int64_t given = x.dims()[axis], parts = x.dims().back();
-  const int64_t length = c.has_input(1) ? c.input(1).to_int64s().at(0) : to_real ? 2 * (given - 1) : given;
+  const int64_t length = c.has_input(1) ? only_int64(c.input(1), "dft_length")
+                         : to_real      ? 2 * (given - 1)
+                                        : given;
   c.check(length > 0, "dft_length: expected a positive number, found " + std::to_string(length));
   Dims dims = x.dims();
   dims[axis] = a.onesided && !a.inverse ? length / 2 + 1 : length;

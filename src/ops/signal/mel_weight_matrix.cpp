@@ -31,9 +31,10 @@ void infer(InferContext& c) {
 
 void evaluate(EvalContext& c) {
   const auto a = c.attributes_as<MelAttributes>();
-  const int64_t bands = c.input(0).to_int64s().at(0), length = c.input(1).to_int64s().at(0),
-                rate = c.input(2).to_int64s().at(0);
-  const double lower = load_double(c.input(3), 0), upper = load_double(c.input(4), 0);
+  const int64_t bands = only_int64(c.input(0), "num_mel_bins"), length = only_int64(c.input(1), "dft_length"),
+                rate = only_int64(c.input(2), "sample_rate");
+  const double lower = only_double(c.input(3), "lower_edge_hertz"),
+               upper = only_double(c.input(4), "upper_edge_hertz");
   c.check(bands >= 0 && length >= 0 && rate > 0,
           "expected num_mel_bins and dft_length >= 0 and sample_rate > 0");
   const int64_t bins = length / 2 + 1;

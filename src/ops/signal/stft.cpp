@@ -31,7 +31,10 @@ void infer(InferContext& c) {
   } else if (!c.has_input(2)) {
     frame = length;
   }
-  if (!frame && c.has_rank(2)) frame = c.shape(2).at(0);
+  if (!frame && c.has_rank(2)) {
+    c.check(c.rank(2) == 1, "window: expected one axis, found rank " + std::to_string(c.rank(2)));
+    frame = c.shape(2)[0];
+  }
   const auto step = c.ints(1);
   c.check(!step || (step->size() == 1 && (*step)[0] > 0), "frame_step: expected one positive number");
   const Dim frames =
@@ -47,10 +50,10 @@ void evaluate(EvalContext& c) {
   c.check(x.rank() == 2 || (x.rank() == 3 && (x.dims()[2] == 1 || x.dims()[2] == 2)),
           "signal: expected [batch, length] or [batch, length, 1 or 2], found " + dims_text(x.dims()));
   const int64_t length = x.dims()[1], parts = x.rank() == 2 ? 1 : x.dims()[2],
-                step = c.input(1).to_int64s().at(0);
+                step = only_int64(c.input(1), "frame_step");
   int64_t frame = length;
   if (c.has_input(3))
-    frame = c.input(3).to_int64s().at(0);
+    frame = only_int64(c.input(3), "frame_length");
   else if (c.has_input(2))
     frame = c.input(2).size();
   c.check(step > 0 && frame > 0 && frame <= length,
