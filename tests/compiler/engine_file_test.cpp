@@ -145,6 +145,8 @@ TEST_F(EngineFile, ContradictingPlansAreErrors) {
   const std::string last = std::to_string(plan["graph"]["nodes"].size() - 1);
   expect("without a body", ("/graph/nodes/" + last + "/attributes/body").c_str(), {0, 1});
   expect("lies outside the file", "/blobs/0/offset", 1u << 30);
+  expect("expected a divisor from 1 on", "/graph/symbols/table/0/6", 0);
+  expect("expected a divisor from 1 on", "/graph/symbols/table/0/6", INT64_MIN);
   std::string type = R"({"kind":0,"dtype":"float32"})";
   for (int i = 0; i < 100; ++i) type = R"({"kind":3,"dtype":"float32","element":)" + type + "}";
   expect("unknown type", "/graph/values/0/type", nlohmann::json::parse(type));
