@@ -89,7 +89,7 @@ std::vector<Activation> activations_of(const RecurrentAttributes& a,
   std::vector<Activation> result;
   size_t next_alpha = 0, next_beta = 0;
   for (size_t i = 0; i < expected; ++i) {
-    const Known& k =
+    const Known k =
         known_activation(a.activations.empty() ? defaults[i % defaults.size()] : a.activations[i]);
     Activation f{k.kind, k.alpha, k.beta, a.clip ? static_cast<double>(*a.clip) : 0.0};
     // Values are consumed in the order of the functions that take them.
