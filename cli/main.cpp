@@ -100,6 +100,17 @@ void add_build_flags(CLI::App& command, Options& o) {
                    "keep vendor libraries (oneDNN, cuBLASLt, cuDNN) out of the race");
 }
 
+void add_verify_flags(CLI::App& command, Options& o) {
+  command.add_option("--expect", o.expect, "a .npz file of inputs and expected outputs");
+  command.add_flag("--table", o.table,
+                   "with --expect: the table of regions and nodes too, on its first case");
+  command.add_option("--of", o.of_model,
+                     "of an engine: the .onnx model that it was built from, as its judge");
+  command.add_option("--against", o.against,
+                     "another device (cpu, cuda): the errors of an engine built for it stand beside");
+  command.add_flag("--all", o.all, "every region and node instead of those with the largest errors");
+}
+
 struct Command {
   const char *name, *doc;
   int (*run)(const Options&);
@@ -151,8 +162,9 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
     command->add_option("--budget", o.budget, "--precision mixed: the largest loss that --metric may print");
     command->add_option("--search-seconds", o.search_seconds,
                         "--precision mixed: no new trial after so long; 0: no limit");
-    command->add_option("--decision", o.decision,
-                        "--precision mixed: file for the choice and its reasons; default: beside the engine");
+    command->add_option(
+        "--types", o.types,
+        "--precision mixed: file for the types chosen and the reasons; default: ENGINE.types.json");
   }
   if (name == "reduce") {
     command->add_option("-o,--output", o.output, "the model to write");
@@ -170,11 +182,19 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
   }
   if (name == "run" || name == "bench" || name == "compare")
     command->add_option("--inputs", o.inputs, "a .npz file with an array for each input");
+  if (name == "run" || name == "bench")
+    command
+        ->add_option("--shadow", o.shadow,
+                     "share of runs (0 to 1) of which two regions are computed once more by the references; "
+                     "exit code 4 when one differs")
+        ->check(between(0, 1));
+  if (name != "build" && name != "reduce" && name != "check")
+    command->add_flag("--no-self-test", o.no_self_test,
+                      "load an engine without running a few of its regions first");
   if (name == "run") command->add_option("--outputs", o.outputs, "the .npz file to write");
   if (name == "run" || name == "verify")
     command->add_flag("--reference", o.reference, "run by the references instead of an engine (.onnx only)");
-  if (name == "verify")
-    command->add_option("--expect", o.expect, "a .npz file of inputs and expected outputs");
+  if (name == "verify") add_verify_flags(*command, o);
   if (name == "verify" || name == "compare") {
     command
         ->add_option("--tolerance", o.tolerance,

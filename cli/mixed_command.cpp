@@ -98,15 +98,14 @@ Engine search_types(const Options& o) {
     metric.emplace(o.metric);
     m.metric = [&](const NamedData& expected, const NamedData& found) { return (*metric)(expected, found); };
   }
-  const std::string decision =
-      o.decision.empty() ? std::filesystem::path(o.output).replace_extension(".decision.json").string()
-                         : o.decision;
-  writable_path(decision);
+  const std::string types =
+      o.types.empty() ? std::filesystem::path(o.output).replace_extension(".types.json").string() : o.types;
+  writable_path(types);
   ProgressLine line;
   m.build.progress = [&](const BuildProgress& p) { return line(p); };
   const MixedResult result = build_mixed(o.model, m);
   line.clear();
-  write_text_file(decision, result.decision);
+  write_text_file(types, result.types);
   if (!o.json) print_trials(result);
   return result.engine;
 }

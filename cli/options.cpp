@@ -116,7 +116,10 @@ Engine open_model(const Options& o) {
     if (const std::string flag = build_flag(o); !flag.empty() && (o.other.empty() || is_engine(o.other)))
       throw Error(ErrorKind::kInvalidArgument,
                   flag + ": the engine '" + o.model + "' is built already; expected an .onnx model");
-    return o.device == "cpu" ? Engine::load(o.model) : Engine::load(o.model, o.device);
+    LoadOptions load;
+    if (o.device != "cpu") load.device = o.device;
+    load.self_test = !o.no_self_test;
+    return Engine::load(o.model, load);
   }
   BuildOptions b = build_options(o);
   ProgressLine line;

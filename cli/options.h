@@ -35,10 +35,14 @@ struct Options {
   int iterations = 0;                                       // bench; 0: by duration
   int width = 0;                                            // explain; 0: the terminal's
   std::string other;                                        // compare; the second side
-  bool all = false;                                         // compare; inner tensors too
+  bool all = false;                                         // compare, verify; every tensor
+  bool no_self_test = false;                                // engines
+  bool table = false;                                       // verify; regions and nodes beside --expect too
+  std::string of_model, against;                            // verify; of an engine; another device
+  double shadow = 0;                                        // run, bench; share of runs looked at
   std::string html;                                         // explain; the page to write
   double max_error = 1e-2, budget = 0, search_seconds = 0;  // build --precision mixed
-  std::string metric, decision;
+  std::string metric, types;
   std::string check = "wrong";  // reduce; what failing is
   bool keep_weights = false;    // reduce
   double seconds = 600;         // reduce; no new tries after that
@@ -57,10 +61,14 @@ bool is_engine(const std::string& path);
 /// An engine from .wtz, or built here from .onnx. Throws kInvalidArgument when a flag asks something of a
 /// build and there is none.
 Engine open_model(const Options& options);
-/// `--precision mixed`: searches, prints the trials, writes the decision file.
+/// `--precision mixed`: searches, prints the trials, writes the file of types.
 Engine search_types(const Options& options);
 /// The same for a command that makes up inputs: --shapes then says theirs.
 Engine open_for_inputs(const Options& options);
+
+/// Switches shadow checks on where --shadow asks for them, and prints what they found: the exit code.
+void start_shadow(const Engine& engine, const Options& options);
+int report_shadow(const Engine& engine, const Options& options);
 
 /// Random inputs at the asked or tuned shapes.
 NamedData random_inputs(const Engine& engine, const Options& options);

@@ -47,6 +47,21 @@ NamedData named_inputs(const std::string& path) {
 
 }  // namespace
 
+void start_shadow(const Engine& engine, const Options& o) {
+  if (o.shadow > 0) engine.shadow(o.shadow);
+}
+
+int report_shadow(const Engine& engine, const Options& o) {
+  if (o.shadow == 0) return 0;
+  const ShadowCounts found = engine.shadow_counts();
+  std::fprintf(stderr,
+               "shadow checks: %llu runs looked at, %llu regions computed once more, %llu differ%s%s\n",
+               static_cast<unsigned long long>(found.runs), static_cast<unsigned long long>(found.regions),
+               static_cast<unsigned long long>(found.failures), found.failures ? "; last: " : "",
+               found.last_failure.c_str());
+  return found.failures ? 4 : 0;
+}
+
 NamedData random_inputs(const Engine& engine, const Options& o) {
   const auto asked = parse_shapes(o.shapes);
   const auto tuned = nlohmann::json::parse(engine.explain_json())["tuned_shapes"];
@@ -79,6 +94,7 @@ int run_run(const Options& o) {
   if (!o.outputs.empty()) writable_path(o.outputs);
   const NamedData inputs = named_inputs(o.inputs);
   NamedData outputs;
+  int code = 0;
   if (o.reference) {
     outputs = run_reference(o.model, inputs, o.marks);
   } else {
@@ -91,7 +107,10 @@ int run_run(const Options& o) {
           text += (i ? "x" : "") + std::to_string(d.tensor.dims()[i]);
         if (!d.tensor.dims().empty()) with_shapes.shapes.push_back(text);
       }
-    outputs = open_model(with_shapes).context(o.threads).run(inputs);
+    const Engine engine = open_model(with_shapes);
+    start_shadow(engine, o);
+    outputs = engine.context(o.threads).run(inputs);
+    code = report_shadow(engine, o);
   }
   if (!o.outputs.empty()) write_npz(o.outputs, outputs);
   nlohmann::json j = nlohmann::json::array();
@@ -100,13 +119,14 @@ int run_run(const Options& o) {
     if (!o.json) std::printf("%s: %s\n", name.c_str(), text_of(d).c_str());
   }
   if (o.json) std::printf("%s\n", j.dump(1).c_str());
-  return 0;
+  return code;
 }
 
 int run_bench(const Options& o) {
   if (!o.trace.empty()) writable_path(o.trace);
   const Engine engine = open_for_inputs(o);
   const NamedData named = o.inputs.empty() ? random_inputs(engine, o) : named_inputs(o.inputs);
+  start_shadow(engine, o);
   Context context = engine.context(o.threads);
   context.run(named);  // names every input that is missing, too many or of another type
   std::vector<Datum> inputs, outputs(engine.outputs().size());
@@ -164,7 +184,7 @@ int run_bench(const Options& o) {
       j["steps"].push_back(
           {{"region", s.region}, {"nodes", s.origins}, {"tactic", s.tactic}, {"time_us", s.time_us}});
     std::printf("%s\n", j.dump(1).c_str());
-    return 0;
+    return report_shadow(engine, o);
   }
   std::printf("%zu runs: p50 %.3f ms, p90 %.3f, p99 %.3f, mean %.3f; %.1f runs/s; %.1f MB of activations\n",
               ms.size(), percentile(ms, 50), percentile(ms, 90), percentile(ms, 99), sum / double(ms.size()),
@@ -178,7 +198,7 @@ int run_bench(const Options& o) {
   for (size_t i = 0; i < std::min<size_t>(steps.size(), 12); ++i)
     std::printf("%10.1f us  %-28.28s %-26.26s %s\n", steps[i].time_us, steps[i].region.c_str(),
                 steps[i].tactic.c_str(), steps[i].origins.empty() ? "" : steps[i].origins[0].c_str());
-  return 0;
+  return report_shadow(engine, o);
 }
 
 int run_inspect(const Options& o) {

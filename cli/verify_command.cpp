@@ -6,6 +6,7 @@
 #include "cli/json_number.h"
 #include "cli/npz.h"
 #include "cli/options.h"
+#include "cli/verify_table.h"
 
 namespace wootz::cli {
 namespace {
@@ -93,18 +94,27 @@ class Report {
                     label.c_str(), c.output.c_str(), c.relative, c.max_abs, c.bound);
     }
   }
+  /// Regions and nodes, on inputs of the first case or random ones.
+  void add(const VerifyReport& table, bool all) {
+    add("now", table.outputs);
+    if (json_)
+      table_ = json_from(table);
+    else
+      print_table(table, all);
+    if (!table.passed) ++failed_;
+  }
   int finish() const {
     if (json_)
-      std::printf("%s\n", rows_.dump(1).c_str());
+      std::printf("%s\n", nlohmann::json{{"outputs", rows_}, {"table", table_}}.dump(1).c_str());
     else
-      std::printf("%d of %d within the bound\n", total_ - failed_, total_);
+      std::printf("%d of %d within the bound\n", total_ - std::min(failed_, total_), total_);
     return failed_ ? 4 : 0;
   }
 
  private:
   bool json_;
   int failed_ = 0, total_ = 0;
-  nlohmann::json rows_ = nlohmann::json::array();
+  nlohmann::json rows_ = nlohmann::json::array(), table_;
 };
 
 /// By the least precise float type in the model: inner values are rounded to it.
@@ -113,12 +123,33 @@ double float_bound(const Engine& engine) {
   return facts.contains("float_bound") ? std::stod(facts["float_bound"].get<std::string>()) : 0;
 }
 
+VerifyReport table_of(const Engine& engine, const Options& o, NamedData inputs) {
+  VerifyOptions options;
+  options.model = is_engine(o.model) ? o.of_model : o.model;
+  if (!o.against.empty() && options.model.empty())
+    throw Error(ErrorKind::kInvalidArgument,
+                "--against: an engine does not carry its model; name it with --of MODEL.onnx");
+  options.other_device = o.against;
+  options.inputs = std::move(inputs);
+  if (!is_engine(o.model)) options.build = build_options(o);
+  return verify(engine, options);
+}
+
+NamedData sample_of(const Options& o) {
+  NamedData sample;
+  if (!o.samples.empty())
+    for (auto& [name, tensor] : read_npz(o.samples[0])) sample[name] = Datum(std::move(tensor));
+  return sample;
+}
+
 constexpr double kTapBound = 2e-3;  // of inner tensors: fused neighbours round differently
 
 }  // namespace
 
 int run_verify(const Options& o) {
-  const Engine engine = open_model(o);
+  Options opened = o;
+  if (is_engine(o.model)) opened.samples.clear();  // they are what it is run on
+  const Engine engine = open_model(opened);
   Report report(o.json);
   if (o.expect.empty()) {
     const auto j = nlohmann::json::parse(engine.explain_json());
@@ -127,6 +158,7 @@ int run_verify(const Options& o) {
       report.add(v["sample"].get<std::string>(), {{v["output"].get<std::string>(), json_number(v["max_abs"]),
                                                    relative, bound, relative <= bound, ""}});
     }
+    report.add(table_of(engine, o, sample_of(o)), o.all);
     return report.finish();
   }
   const std::vector<Case> cases = read_cases(o.expect, engine);
@@ -146,6 +178,7 @@ int run_verify(const Options& o) {
                                             : open_model(marked).run(c.inputs),
                                 std::max(kTapBound, bound)));
   }
+  if (o.table && !cases.empty()) report.add(table_of(engine, o, cases[0].inputs), o.all);
   return report.finish();
 }
 

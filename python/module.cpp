@@ -113,10 +113,13 @@ NB_MODULE(_wootz, m) {
   m.def("devices", &describe_devices);
   m.def(
       "load",
-      [](const nb::object& path, const std::string& device) {
-        return Engine::load(nb::cast<std::string>(nb::str(path)), device);
+      [](const nb::object& path, std::string device, bool self_test, bool check_weights) {
+        const LoadOptions options{std::move(device), self_test, check_weights};
+        const auto text = nb::cast<std::string>(nb::str(path));
+        nb::gil_scoped_release release;
+        return Engine::load(text, options);
       },
-      "path"_a, "device"_a = "");
+      "path"_a, "device"_a = "", "self_test"_a = true, "check_weights"_a = false);
   define_ops(m);
   define_quantize(m);
   m.def("build", &build_model, "model"_a, "options"_a);
@@ -176,6 +179,17 @@ NB_MODULE(_wootz, m) {
           "inputs"_a, "out"_a = nb::none(), "stream"_a = nb::none())
       .def(
           "context", [](const Engine& e, int threads) { return e.context(threads); }, "threads"_a = 0)
+      .def("shadow", &Engine::shadow, "share"_a)
+      .def("shadow_counts",
+           [](const Engine& e) {
+             const ShadowCounts counts = e.shadow_counts();
+             nb::dict result;
+             result["runs"] = counts.runs;
+             result["regions"] = counts.regions;
+             result["failures"] = counts.failures;
+             result["last_failure"] = counts.last_failure;
+             return result;
+           })
       .def_prop_ro("inputs", [](const Engine& e) { return tensor_list(e.inputs()); })
       .def_prop_ro("outputs", [](const Engine& e) { return tensor_list(e.outputs()); })
       .def(

@@ -16,6 +16,7 @@
 namespace wootz {
 
 struct EngineData;
+class ShadowLedger;
 
 /// An input or output of an engine. Dimensions are numbers where they are fixed and expressions where they
 /// are not, e.g.
@@ -55,6 +56,22 @@ struct ThreadSpan {
 /// host with their copies included), copying outputs back.
 struct DeviceTimes {
   double upload_us = 0, run_us = 0, download_us = 0;
+};
+
+/// What shadow checks found (Engine::shadow).
+struct ShadowCounts {
+  uint64_t runs = 0;         // looked at
+  uint64_t regions = 0;      // computed once more
+  uint64_t failures = 0;     // of them out of their bound
+  std::string last_failure;  // region, tactic, element, expected, found
+};
+
+/// How an engine file is taken in.
+struct LoadOptions {
+  std::string device;          // where it runs among devices of its kind ("cuda:1"); empty: as built
+  bool self_test = true;       // run a few regions against what the references gave at the build, and check
+                               // the hashes of weights up to 64 MB; milliseconds. Not on a GPU
+  bool check_weights = false;  // check the hashes of all weights: reads the whole file
 };
 
 /// One caller's state: prepared shapes and activation memory. One thread at a time; several contexts of an
@@ -103,6 +120,7 @@ class WOOTZ_API Engine {
   /// Maps an engine file. `device` chooses where it runs among devices of the kind that it was built for
   /// ("cuda:1"); empty: as built. Throws kIo, kInvalidEngine, kInvalidArgument.
   static Engine load(const std::string& path, const std::string& device = "");
+  static Engine load(const std::string& path, const LoadOptions& options);
   void save(const std::string& path) const;
 
   std::vector<TensorInfo> inputs() const;
@@ -117,6 +135,12 @@ class WOOTZ_API Engine {
   NamedData run(const NamedData& inputs) const;
   /// threads 0: as built.
   Context context(int threads = 0) const;
+
+  /// From now on, of every context's runs this share (0 to 1; 0: none) is looked at: two regions of each, in
+  /// turn, are computed once more by the references at a few elements. What differs goes to the logger
+  /// (error) and into shadow_counts(); the results stay as they are. Such a run takes longer and allocates.
+  void shadow(double share) const;
+  ShadowCounts shadow_counts() const;
 
   std::string model_name() const;
   /// Everything that was decided and measured, as JSON: steps, tactics, rivals, remarks, memory,

@@ -32,8 +32,8 @@ struct MixedTrial {
 struct MixedResult {
   Engine engine;
   std::vector<MixedTrial> trials;
-  std::string reason;    // of the choice
-  std::string decision;  // JSON: the choice, its reasons, every trial
+  std::string reason;  // of the choice
+  std::string types;     // JSON: the types chosen, the reasons, every trial
 };
 
 /// Builds float32, then each 16-bit type as a whole; where its error is over the budget, a part of the

@@ -11,4 +11,5 @@
 #include <wootz/quantize.h>
 #include <wootz/reduce.h>
 #include <wootz/tensor.h>
+#include <wootz/verify.h>
 #include <wootz/version.h>

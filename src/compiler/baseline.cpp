@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "compiler/quick_products.h"
+#include "device/region.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/reference_threads.h"
 #include "ops/registry.h"
-#include "tuning/sampled_reference.h"
+#include "runtime/sampled_reference.h"
 
 namespace wootz {
 namespace {
@@ -41,14 +42,44 @@ bool passes_samples(const Node& node, std::span<const Datum* const> inputs, cons
   return true;
 }
 
+/// Shapes that depend on what inputs hold (axes, bounds) may come out other than the model states; an engine
+/// is planned by what it states.
+void check_dims(const Value& value, const Datum& datum, const SymbolTable& symbols) {
+  if (datum.kind != Datum::Kind::kTensor || !value.type.has_rank()) return;
+  const Dims& found = datum.tensor.dims();
+  bool fits = static_cast<size_t>(value.type.rank()) == found.size();
+  for (size_t i = 0; fits && i < found.size(); ++i) {
+    const Dim d = symbols.resolve((*value.type.shape)[i]);
+    fits = !d.is_constant() || d.value() == found[i];
+  }
+  if (fits) return;
+  std::string dims;
+  for (int64_t d : found) dims += (dims.empty() ? "" : ",") + std::to_string(d);
+  throw Error(ErrorKind::kInvalidArgument, "'" + value.name + "': by its shapes the model expects " +
+                                               to_string(value.type, symbols) + ", these inputs give [" +
+                                               dims + "]");
+}
+
 }  // namespace
 
 std::vector<Datum> Baseline::run(std::span<const Datum> inputs,
                                  std::function<void(const Value*, const Datum&)> visit) const {
   EvaluateOptions options;
-  options.visit = std::move(visit);
+  options.visit = [this, &visit](const Value* value, const Datum& datum) {
+    if (value->graph() == graph_.get()) check_dims(*value, datum, graph_->symbols());
+    if (visit) visit(value, datum);
+  };
   const ReferenceThreads threads(*pool_);
-  options.hook = [this](const Node& node, std::span<const Datum* const> in, std::vector<Datum>& outputs) {
+  options.hook = [this, &options](const Node& node, std::span<const Datum* const> in,
+                                  std::vector<Datum>& outputs) {
+    if (is_region(node)) {  // an engine's own graph
+      EvaluateOptions inside;
+      inside.hook = options.hook;
+      std::vector<Datum> data;
+      for (const Datum* d : in) data.push_back(d ? *d : Datum());
+      outputs = evaluate_graph(region_body(node), data, inside);
+      return true;
+    }
     if (node.is("Identity") && in[0])
       return outputs[0] = *in[0], true;  // the same memory: weights may be large
     try {

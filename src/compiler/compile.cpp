@@ -11,6 +11,7 @@
 #include <wootz/version.h>
 #include "base/thread_pool.h"
 #include "compiler/baseline.h"
+#include "compiler/choose_self_tests.h"
 #include "compiler/marks.h"
 #include "compiler/pipeline.h"
 #include "compiler/race_steps.h"
@@ -23,6 +24,7 @@
 #include "ir/tensor_memory.h"
 #include "memory/bind_shapes.h"
 #include "runtime/execution_state.h"
+#include "runtime/self_tests.h"
 
 namespace wootz {
 namespace {
@@ -190,7 +192,8 @@ class Build {
     run_pipeline(*model_.graph, context);
     for (const std::string& name : context.never_met()) engine_->remarks.push_back(never_met(name, context));
     for (Remark& r : context.remarks)
-      engine_->remarks.push_back({r.pass, std::move(r.origins), std::move(r.text)});
+      engine_->remarks.push_back(
+          {r.pass, std::move(r.origins), std::move(r.text), r.gain_us, std::move(r.edit)});
     model_.graph->erase_unused_values();
     engine_->graph = std::move(model_.graph);
   }
@@ -324,6 +327,7 @@ class Build {
       try_other_shapes();
       verify_again(found);
       if (options_.deterministic) hold_bits();
+      keep_self_tests();
       if (!repeats_)
         engine_->remarks.push_back({"verify", {}, "two runs on the same inputs differed in their last bits"});
       engine_->facts["verify_baseline_seconds"] = std::to_string(baseline_seconds_);
@@ -333,6 +337,13 @@ class Build {
     engine_->facts["content_hash"] = content_hash(*engine_);
     engine_->facts["build_seconds"] = std::to_string(seconds_since(start_));
     report("done", "", 1);
+  }
+
+  /// They hold here and now, or they would fail at every load.
+  void keep_self_tests() {
+    if (device_) return;
+    engine_->self_tests = choose_self_tests(*engine_, tuned_dims_);
+    run_self_tests(*engine_);
   }
 
   double verify_seconds() const {

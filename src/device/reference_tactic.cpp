@@ -112,6 +112,13 @@ class ReferenceKernel final : public Kernel {
 
   void write(const Datum& result, size_t i, const LaunchArgs& args) const {
     const TensorDesc& desc = outputs_[i];
+    // Shapes may depend on what inputs hold; a model that states others does not take those inputs.
+    if (result.kind == Datum::Kind::kTensor && result.tensor.dtype() == desc.dtype &&
+        result.tensor.dims() != desc.dims)
+      throw Error(ErrorKind::kInvalidModel, "'" + body_.nodes().back()->op +
+                                                "': by its shapes the model expects " + dims_text(desc.dims) +
+                                                " as output " + std::to_string(i) + ", these inputs give " +
+                                                dims_text(result.tensor.dims()));
     if (result.kind != Datum::Kind::kTensor || result.tensor.dtype() != desc.dtype ||
         result.tensor.dims() != desc.dims)
       throw Error(ErrorKind::kInternal, "the reference of '" + body_.nodes().back()->op + "' gave " +

@@ -44,6 +44,8 @@ struct RemarkRecord {
   std::string stage;
   std::vector<std::string> origins;
   std::string text;
+  double gain_us = 0;  // what the other way would save, by the cost model
+  std::string edit{};  // the change of the model that would allow it; empty: none is known
 };
 
 /// The error of one output against the imported graph.
@@ -53,6 +55,16 @@ struct OutputError {
   double relative = 0;  // max_abs over the output's largest magnitude
   double bound = 0;
   std::string sample;  // which input: "random", "extreme", a file name
+};
+
+/// What the references make of a step on made-up inputs: held against its kernel when the engine is loaded
+/// (runtime/self_tests.h).
+struct SelfTest {
+  size_t step = 0;
+  uint64_t seed = 0;
+  double bound = 0;                           // relative
+  std::vector<std::vector<int64_t>> at;       // elements by output, row-major positions
+  std::vector<std::vector<double>> expected;  // their values
 };
 
 struct EngineData {
@@ -69,6 +81,7 @@ struct EngineData {
   std::map<std::string, Dims> tuned_shapes;  // by input name
   std::vector<RemarkRecord> remarks;
   std::vector<OutputError> verification;
+  std::vector<SelfTest> self_tests;
   std::map<std::string, std::string> facts;  // build seconds, producer, opset, notes: shown by inspect
   std::shared_ptr<const void> storage;       // keeps a mapped file alive
 };

@@ -91,6 +91,19 @@ StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node
   return s;
 }
 
+Json json_from_self_test(const SelfTest& t) { return {t.step, t.seed, t.bound, t.at, t.expected}; }
+
+SelfTest self_test_from_json(const Json& j, const Graph& graph) {
+  SelfTest t{j.at(0).get<size_t>(), j.at(1).get<uint64_t>(), number(j.at(2)),
+             j.at(3).get<std::vector<std::vector<int64_t>>>(),
+             j.at(4).get<std::vector<std::vector<double>>>()};
+  if (t.step >= graph.node_count() || t.at.size() != t.expected.size())
+    damaged("a self-test of a step that is not there");
+  for (size_t i = 0; i < t.at.size(); ++i)
+    if (t.at[i].size() != t.expected[i].size()) damaged("a self-test with too few expected values");
+  return t;
+}
+
 /// Owners of memory as [step, output], lowest first.
 Json json_from_stacking(const EngineData& e) {
   std::map<const Node*, size_t> step_of;
@@ -122,9 +135,15 @@ Json json_from_plan(const EngineData& e, BlobList& blobs) {
          {"remarks", Json::array()},   {"verification", Json::array()}};
   j["stacking"] = json_from_stacking(e);
   for (const StepRecord& s : e.steps) j["steps"].push_back(json_from_step(s, blobs));
-  for (const RemarkRecord& r : e.remarks) j["remarks"].push_back({r.stage, r.origins, r.text});
+  for (const RemarkRecord& r : e.remarks) {
+    Json row{r.stage, r.origins, r.text};
+    if (r.gain_us > 0 || !r.edit.empty()) row.push_back(r.gain_us), row.push_back(r.edit);
+    j["remarks"].push_back(std::move(row));
+  }
   for (const OutputError& v : e.verification)
     j["verification"].push_back({v.output, v.max_abs, v.relative, v.bound, v.sample});
+  j["self_tests"] = Json::array();
+  for (const SelfTest& t : e.self_tests) j["self_tests"].push_back(json_from_self_test(t));
   return j;
 }
 
@@ -149,11 +168,14 @@ void plan_from_json(const Json& j, const BlobList& blobs, EngineData& e) {
   for (const auto& node : e.graph->nodes()) e.steps.push_back(step_from_json(steps[i++], blobs, *node));
   if (j.contains("stacking")) e.stacking = stacking_from_json(j.at("stacking"), *e.graph);
   for (const Json& r : j.at("remarks"))
-    e.remarks.push_back(
-        {r.at(0).get<std::string>(), r.at(1).get<std::vector<std::string>>(), r.at(2).get<std::string>()});
+    e.remarks.push_back({r.at(0).get<std::string>(), r.at(1).get<std::vector<std::string>>(),
+                         r.at(2).get<std::string>(), r.size() > 3 ? number(r.at(3)) : 0,
+                         r.size() > 4 ? r.at(4).get<std::string>() : std::string()});
   for (const Json& v : j.at("verification"))
     e.verification.push_back({v.at(0).get<std::string>(), number(v.at(1)), number(v.at(2)), number(v.at(3)),
                               v.at(4).get<std::string>()});
+  if (j.contains("self_tests"))
+    for (const Json& t : j.at("self_tests")) e.self_tests.push_back(self_test_from_json(t, *e.graph));
 }
 
 }  // namespace wootz

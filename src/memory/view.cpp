@@ -2,6 +2,7 @@
 #include "memory/view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/region.h"
 
@@ -33,8 +34,10 @@ std::optional<View> view_slice(std::span<const TensorDesc> inputs) {
     steps = *s;
   }
   View view{0, in.strides};
+  std::vector<char> is_cut(in.dims.size(), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = static_cast<size_t>(wrap_axis(axes[i], in.dims.size()));
+    if (std::exchange(is_cut[axis], 1)) return std::nullopt;  // slices of slices
     const int64_t dim = in.dims[axis], step = steps[i];
     int64_t start = (*starts)[i] < 0 ? (*starts)[i] + dim : (*starts)[i];
     start = step > 0 ? std::clamp<int64_t>(start, 0, dim) : std::clamp<int64_t>(start, 0, dim - 1);

@@ -211,11 +211,11 @@ class Search {
     MixedResult r{*engines_[best], std::move(trials_), "", ""};
     r.reason = best == plain ? "no mixture within the budget is faster than float32 by more than 2%"
                              : "the fastest within the budget: " + r.trials[best].what;
-    r.decision = decision(r, r.trials[best]);
+    r.types = types_json(r, r.trials[best]);
     return r;
   }
 
-  std::string decision(const MixedResult& r, const MixedTrial& chosen) const {
+  std::string types_json(const MixedResult& r, const MixedTrial& chosen) const {
     const auto number = [](double v) {
       return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
     };

@@ -28,8 +28,9 @@ bool PassContext::allow_patch(std::string_view rule) {
   return true;
 }
 
-void PassContext::remark(std::vector<std::string> origins, std::string text) {
-  remarks.push_back({current_pass, std::move(origins), std::move(text)});
+void PassContext::remark(std::vector<std::string> origins, std::string text, double gain_us,
+                         std::string edit) {
+  remarks.push_back({current_pass, std::move(origins), std::move(text), gain_us, std::move(edit)});
 }
 
 void PassContext::remark(const Node& node, std::string text) { remark(node.origins, std::move(text)); }

@@ -19,6 +19,8 @@ struct Remark {
   std::string pass;
   std::vector<std::string> origins;
   std::string text;
+  double gain_us = 0;  // what the cost model says that the other way would save
+  std::string edit;    // the change of the model that would allow it; empty: none would
 };
 
 struct PassOptions {
@@ -64,7 +66,7 @@ class PassContext {
   }
   /// What the running pass may bring `patches` to: rules that undo each other end here (and in a remark).
   int64_t pass_limit = INT64_MAX;
-  void remark(std::vector<std::string> origins, std::string text);
+  void remark(std::vector<std::string> origins, std::string text, double gain_us = 0, std::string edit = "");
   void remark(const Node& node, std::string text);
 
  private:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <mutex>
 
 #include "base/thread_pool.h"
@@ -12,6 +13,7 @@
 #include "runtime/execution_state.h"
 #include "runtime/explain.h"
 #include "runtime/report/report.h"
+#include "runtime/self_tests.h"
 
 namespace wootz {
 namespace {
@@ -155,18 +157,31 @@ size_t Context::memory_bytes() const { return state_->arena_bytes(); }
 struct Engine::Pool {
   std::mutex mutex;
   std::vector<std::unique_ptr<Context>> idle;
+  std::shared_ptr<ShadowLedger> ledger = std::make_shared<ShadowLedger>();
 };
 
 Engine::Engine(std::shared_ptr<const EngineData> data)
     : data_(std::move(data)), pool_(std::make_shared<Pool>()) {}
 
 Engine Engine::load(const std::string& path, const std::string& device) {
-  std::shared_ptr<EngineData> data = load_engine(path);
+  LoadOptions options;
+  options.device = device;
+  return load(path, options);
+}
+
+Engine Engine::load(const std::string& path, const LoadOptions& options) {
+  constexpr uintmax_t kHashedBytes = uintmax_t{64} << 20;
+  std::error_code unknown;  // load_engine says what is wrong with the file
+  const uintmax_t bytes = std::filesystem::file_size(path, unknown);
+  const bool hashes = options.check_weights || (options.self_test && !unknown && bytes <= kHashedBytes);
+  std::shared_ptr<EngineData> data = load_engine(path, hashes);
+  const std::string& device = options.device;
   const auto kind = [](const std::string& name) { return name.substr(0, name.find(':')); };
   if (!device.empty() && kind(device) != kind(data->backend))
     throw Error(ErrorKind::kInvalidArgument, "--device: the engine was built for " + data->backend +
                                                  ", found '" + device + "'; build it again for that device");
   if (!device.empty()) data->backend = device;
+  if (options.self_test) run_self_tests(*data);
   return Engine(std::move(data));
 }
 void Engine::save(const std::string& path) const { save_engine(*data_, path); }
@@ -199,8 +214,21 @@ size_t Engine::memory_bytes(const std::map<std::string, Dims>& input_shapes) con
 }
 
 Context Engine::context(int threads) const {
-  return Context(std::make_unique<Context::State>(data_, threads));
+  auto state = std::make_unique<Context::State>(data_, threads);
+  if (pool_->ledger->share() > 0) state->shadow(pool_->ledger);
+  return Context(std::move(state));
 }
+
+void Engine::shadow(double share) const {
+  if (!(share >= 0 && share <= 1))
+    throw Error(ErrorKind::kInvalidArgument,
+                "shadow: expected a share from 0 to 1, found " + std::to_string(share));
+  const std::lock_guard lock(pool_->mutex);
+  pool_->ledger->set_share(share);
+  pool_->idle.clear();  // made without
+}
+
+ShadowCounts Engine::shadow_counts() const { return pool_->ledger->counts(); }
 
 NamedData Engine::run(const NamedData& inputs) const {
   std::unique_ptr<Context> c;

@@ -95,6 +95,10 @@ void ExecutionState::grow_host_memory(size_t pinned, size_t mirror) {
   }
 }
 
+void ExecutionState::shadow(std::shared_ptr<ShadowLedger> ledger) {
+  shadow_ = ledger ? std::make_unique<ShadowChecks>(*engine_, std::move(ledger)) : nullptr;
+}
+
 void ExecutionState::use_stream(void* callers_stream) {
   if (!device_)
     throw Error(ErrorKind::kInvalidArgument, "a stream was given, but the engine runs on the host");
@@ -155,8 +159,12 @@ Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outpu
       outputs[i] = Datum(output_tensor(i, p.desc));
     }
     shape.measure(measures_);
-    return blamed_on_inputs(
-        shape.run({arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_}, *stream_, spans));
+    const bool is_shadowed = !observer_ && shadow_ && shadow_->begin_run();
+    StepObserver* const observer = is_shadowed ? shadow_.get() : observer_;
+    Status status = shape.run(
+        {arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_, observer}, *stream_, spans);
+    if (is_shadowed && status.ok()) shadow_->judge(inputs);
+    return blamed_on_inputs(std::move(status));
   } catch (const Error& e) {
     return blamed_on_inputs(Status(e));
   } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "runtime/prepared_shape.h"
+#include "runtime/shadow_checks.h"
 
 namespace wootz {
 
@@ -40,6 +41,10 @@ class ExecutionState {
   /// On a device: what the last run spent, when measure(true) came before it. Zeros elsewhere.
   DeviceTimes device_times() const;
   void measure(bool on) { measures_ = on; }
+  /// Looks at the runs from now on; null: nobody does.
+  void observe(StepObserver* observer) { observer_ = observer; }
+  /// Of the runs from now on, the ledger's share is looked at; null: none.
+  void shadow(std::shared_ptr<ShadowLedger> ledger);
   static constexpr size_t kMaxShapes = 16;
 
  private:
@@ -65,6 +70,8 @@ class ExecutionState {
   std::unique_ptr<char[]> mirror_;  // touched where steps on the host read or write
   size_t mirror_bytes_ = 0;
   bool has_callers_stream_ = false, measures_ = false;
+  StepObserver* observer_ = nullptr;
+  std::unique_ptr<ShadowChecks> shadow_;
   std::vector<Tensor> last_outputs_;  // allocated here
 };
 

@@ -8,6 +8,7 @@
 #include "device/region.h"
 #include "memory/bind_shapes.h"
 #include "memory/peak_formula.h"
+#include "runtime/explain_summary.h"
 #include "runtime/explain_work.h"
 
 namespace wootz {
@@ -20,8 +21,6 @@ Bindings tuned_bindings(const EngineData& engine) {
   for (const Value* v : engine.graph->inputs()) dims.push_back(engine.tuned_shapes.at(v->name));
   return bind_shapes(*engine.graph, dims);
 }
-
-ShapePlan tuned_plan(const EngineData& engine) { return plan_of(engine, tuned_bindings(engine)); }
 
 std::string dims_text(const Dims& dims) {
   std::string s;
@@ -54,8 +53,9 @@ Json json_from_value(const Value& v, const ShapePlan& plan) {
           {"constant", v.is_constant()}};
 }
 
-Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan, const Bindings& bindings,
+Json json_from_step(const EngineData& e, const Node& node, const ShapePlan& plan, const Bindings& bindings,
                     size_t index) {
+  const StepRecord& s = e.steps[index];
   const StepWork work = work_of_step(node, plan, bindings);
   Json j{{"region", region_title(node)},
          {"kind", is_region(node) ? node.attributes.get<std::string>("kind", "") : ""},
@@ -65,6 +65,8 @@ Json json_from_step(const Node& node, const StepRecord& s, const ShapePlan& plan
          {"time_us", s.time_us},
          {"flops", work.flops},
          {"bytes", work.bytes},
+         {"least_us", least_us(e, work)},
+         {"movement", is_movement(node)},
          {"predicted_us", is_region(node) ? node.attributes.get<float>("predicted_us", 0) : 0},
          {"error", s.error},
          {"bound", s.bound},
@@ -105,13 +107,17 @@ std::string fit(std::string text, size_t width) {
   return text + std::string(width - text.size(), ' ');
 }
 
-std::string step_line(const Node& node, const StepRecord& s, const ShapePlan& plan, size_t index,
-                      size_t width) {
-  char time[32];
-  if (s.time_us > 0)
-    std::snprintf(time, sizeof time, "%9.1f", s.time_us);
+std::string step_line(const EngineData& e, const Node& node, const ShapePlan& plan, const Bindings& bindings,
+                      size_t index, size_t width) {
+  const StepRecord& s = e.steps[index];
+  const double least = s.time_us > 0 ? least_us(e, work_of_step(node, plan, bindings)) : 0;
+  char time[48];
+  if (least > 0)
+    std::snprintf(time, sizeof time, "%9.1f %4.0f%%", s.time_us, 100 * std::min(1.0, least / s.time_us));
+  else if (s.time_us > 0)
+    std::snprintf(time, sizeof time, "%9.1f     -", s.time_us);
   else
-    std::snprintf(time, sizeof time, "%9s", "-");
+    std::snprintf(time, sizeof time, "%9s     -", "-");
   const Value* out = node.output(0);
   const std::string shape = out ? dims_text(plan.values[static_cast<size_t>(out->id())].desc.dims) : "";
   std::string line = std::string(time) + "  " + fit(region_title(node), 26) + " " + fit(shape, 16) + " " +
@@ -122,6 +128,23 @@ std::string step_line(const Node& node, const StepRecord& s, const ShapePlan& pl
     line += "  " + node.origins[0] +
             (node.origins.size() > 1 ? " +" + std::to_string(node.origins.size() - 1) : "");
   return line.size() > width ? line.substr(0, width - 1) + "~" : line;
+}
+
+std::string remark_line(const RemarkRecord& r) {
+  std::string line = "  " + r.stage + ": " + (r.origins.empty() ? "" : r.origins[0] + ": ") + r.text;
+  char gain[48];
+  std::snprintf(gain, sizeof gain, "; would save about %.1f us", r.gain_us);
+  if (r.gain_us >= 0.05) line += gain;
+  return line + (r.edit.empty() ? "" : "\n      to allow it: " + r.edit) + "\n";
+}
+
+/// What would save most first; the others in the order of the build.
+std::string remarks_text(std::vector<RemarkRecord> remarks) {
+  std::stable_sort(remarks.begin(), remarks.end(),
+                   [](const RemarkRecord& a, const RemarkRecord& b) { return a.gain_us > b.gain_us; });
+  std::string text = remarks.empty() ? "" : "\nRemarks:\n";
+  for (const RemarkRecord& r : remarks) text += remark_line(r);
+  return text;
 }
 
 }  // namespace
@@ -157,11 +180,15 @@ std::string explain_json(const EngineData& e, int indent) {
          {"verification", Json::array()}};
   size_t i = 0;
   for (const auto& node : e.graph->nodes()) {
-    j["steps"].push_back(json_from_step(*node, e.steps[i], plan, bindings, i));
+    j["steps"].push_back(json_from_step(e, *node, plan, bindings, i));
     ++i;
   }
   for (const RemarkRecord& r : e.remarks)
-    j["remarks"].push_back({{"stage", r.stage}, {"nodes", r.origins}, {"text", r.text}});
+    j["remarks"].push_back({{"stage", r.stage},
+                            {"nodes", r.origins},
+                            {"text", r.text},
+                            {"gain_us", r.gain_us},
+                            {"edit", r.edit}});
   for (const OutputError& v : e.verification)
     j["verification"].push_back({{"output", v.output},
                                  {"max_abs", v.max_abs},
@@ -172,7 +199,8 @@ std::string explain_json(const EngineData& e, int indent) {
 }
 
 std::string explain_text(const EngineData& e, int width) {
-  const ShapePlan plan = tuned_plan(e);
+  const Bindings bindings = tuned_bindings(e);
+  const ShapePlan plan = plan_of(e, bindings);
   const size_t columns = static_cast<size_t>(std::max(width, 60));
   double total = 0;
   for (const StepRecord& s : e.steps) total += s.time_us;
@@ -184,10 +212,11 @@ std::string explain_text(const EngineData& e, int width) {
   std::string text = head;
   for (const auto& [name, dims] : e.tuned_shapes)
     text += "  input " + name + " tuned at " + dims_text(dims) + "\n";
-  text += "\n  time us  region                     output           tactic\n";
+  text += "\n" + explain_summary(e, plan, bindings);
+  text += "\n  time us limit  region                     output           tactic\n";
   size_t i = 0;
   for (const auto& node : e.graph->nodes()) {
-    text += step_line(*node, e.steps[i], plan, i, columns) + "\n";
+    text += step_line(e, *node, plan, bindings, i, columns) + "\n";
     ++i;
   }
   if (!e.verification.empty()) text += "\nHeld against the imported graph:\n";
@@ -197,10 +226,7 @@ std::string explain_text(const EngineData& e, int width) {
                   v.sample.c_str(), v.relative, v.bound);
     text += line;
   }
-  if (!e.remarks.empty()) text += "\nRemarks:\n";
-  for (const RemarkRecord& r : e.remarks)
-    text += "  " + r.stage + ": " + (r.origins.empty() ? "" : r.origins[0] + ": ") + r.text + "\n";
-  return text;
+  return text + remarks_text(e.remarks);
 }
 
 }  // namespace wootz

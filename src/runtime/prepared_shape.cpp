@@ -11,15 +11,10 @@
 #include "memory/bind_shapes.h"
 #include "ops/evaluate.h"
 #include "ops/strided_copy.h"
+#include "runtime/make_kernel.h"
 
 namespace wootz {
 namespace {
-
-const Tactic* find_tactic(const Backend& backend, std::string_view id) {
-  for (const Tactic* t : backend.tactics())
-    if (t->id() == id) return t;
-  return nullptr;
-}
 
 /// Whether a device's kernel takes its operands where they begin. Arenas and callers' buffers begin on 64
 /// bytes.
@@ -79,33 +74,15 @@ void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& 
   } else if (runs_nothing(plan_.sharing[index])) {
     step.tactic_id = "view";
   } else {
-    make_kernel(step, problem_of(node, plan_, device_ ? 1 : threads), record, backend);
+    MadeKernel made = make_kernel(problem_of(node, plan_, device_ ? 1 : threads), record, backend,
+                                  [&](const Kernel& kernel) { return takes_places(kernel, node, plan_); });
+    step.kernel = std::move(made.kernel);
+    step.tactic_id = std::move(made.tactic_id);
     step.on_device = is_device_kernel(*step.kernel);
     step.inputs.resize(node.inputs().size());
     step.outputs.resize(node.outputs().size());
   }
   steps_.push_back(std::move(step));
-}
-
-void PreparedShape::make_kernel(RunStep& step, const Problem& problem, const StepRecord& record,
-                                const Backend& backend) {
-  for (const TacticChoice& choice : record.choices) {
-    const Tactic* tactic = find_tactic(backend, choice.tactic_id);
-    if (!tactic || tactic->version() != choice.version || tactic->refusal(problem)) continue;
-    step.tactic_id = choice.tactic_id;
-    step.kernel = tactic->make_kernel(problem, choice.config, choice.packed);
-    if (takes_places(*step.kernel, *step.node, plan_)) return;
-  }
-  for (const Tactic* tactic : backend.tactics()) {
-    if (tactic->refusal(problem)) continue;
-    step.tactic_id = tactic->id();
-    for (const TacticConfig& config : tactic->configs(problem)) {
-      step.kernel = tactic->make_kernel(problem, config, tactic->pack(problem, config));
-      if (takes_places(*step.kernel, *step.node, plan_)) return;
-    }
-  }
-  throw Error(ErrorKind::kInternal, "no tactic of backend '" + std::string(backend.name()) + "' serves " +
-                                        step.node->name + ", not even the reference");
 }
 
 void PreparedShape::plan_releases() {
@@ -171,6 +148,32 @@ namespace {
 
 }  // namespace
 
+void PreparedShape::run_step(size_t index, const RunBuffers& buffers, void* workspace, Stream& stream) {
+  RunStep& s = steps_[index];
+  const bool is_seen = buffers.observer && buffers.observer->wants(index);
+  std::vector<Datum> inputs;
+  if (is_seen) inputs = copies_of(s.node->inputs(), buffers);  // before a result in place overwrites one
+  if (s.kernel)
+    s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
+  else if (s.interpreted)
+    interpret(s, buffers);
+  if (stream.has_failed())
+    rethrow_at(*s.node, stream.take_error());  // later steps would read what is not there
+  if (is_seen) buffers.observer->see(index, std::move(inputs), copies_of(s.node->outputs(), buffers));
+}
+
+std::vector<Datum> PreparedShape::copies_of(std::span<Value* const> values, const RunBuffers& buffers) const {
+  std::vector<Datum> copies;
+  for (const Value* v : values) {
+    Datum scratch;
+    copies.push_back(v ? *datum_of(v, buffers, scratch) : Datum());
+    const bool is_shared = v && plan_.values[static_cast<size_t>(v->id())].kind == Placement::Kind::kConstant;
+    if (copies.back().kind == Datum::Kind::kTensor && !is_shared && !copies.back().tensor.owner())
+      copies.back() = Datum(copies.back().tensor.clone());
+  }
+  return copies;
+}
+
 Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<StepSpan> spans) noexcept {
   using Clock = std::chrono::steady_clock;
   try {
@@ -186,12 +189,7 @@ Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<S
     for (size_t i = 0; i < steps_.size(); ++i) {
       RunStep& s = steps_[i];
       const auto start = spans.empty() ? Clock::time_point{} : Clock::now();
-      if (s.kernel)
-        s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
-      else if (s.interpreted)
-        interpret(s, buffers);
-      if (stream.has_failed())
-        rethrow_at(*s.node, stream.take_error());  // later steps would read what is not there
+      run_step(i, buffers, workspace, stream);
       if (!spans.empty())
         spans[i] = {std::chrono::duration<double, std::micro>(start - begin).count(),
                     std::chrono::duration<double, std::micro>(Clock::now() - start).count()};

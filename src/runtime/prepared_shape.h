@@ -10,6 +10,7 @@
 #include "device/backend.h"
 #include "engine/engine_data.h"
 #include "runtime/device_plan.h"
+#include "runtime/step_observer.h"
 
 namespace wootz {
 
@@ -37,6 +38,7 @@ struct RunBuffers {
   void* pinned = nullptr;         // device backends: pinned_bytes() of pinned host memory
   void* mirror = nullptr;         // device backends: mirror_bytes() of host memory
   bool may_return_early = false;  // device backends: without waiting where all inputs and outputs are there
+  StepObserver* observer = nullptr;
 };
 
 /// An engine's steps at concrete input shapes: kernels instantiated, addresses resolved. Running it allocates
@@ -72,11 +74,12 @@ class PreparedShape {
   };
   void make_step(size_t index, const Node& node, const StepRecord& record, const Backend& backend,
                  int threads);
-  void make_kernel(RunStep& step, const Problem& problem, const StepRecord& record, const Backend& backend);
   void plan_releases();
   void resolve(void* arena);
   void patch(const RunBuffers& buffers);
+  void run_step(size_t index, const RunBuffers& buffers, void* workspace, Stream& stream);
   void interpret(RunStep& step, const RunBuffers& buffers);
+  std::vector<Datum> copies_of(std::span<Value* const> values, const RunBuffers& buffers) const;
   const Datum* datum_of(const Value* value, const RunBuffers& buffers, Datum& scratch) const;
   void store(const Value* value, Datum datum, const RunBuffers& buffers);
   char* address_of(const Value* value, const RunBuffers& buffers) const;
@@ -98,6 +101,8 @@ class PreparedShape {
                      DeviceStream& stream, std::span<StepSpan> spans);
   void launch_steps(size_t first, size_t last, const RunBuffers& buffers, DeviceStream& stream,
                     std::span<StepSpan> spans);
+  std::vector<Datum> copies_on_device(std::span<Value* const> values, const RunBuffers& buffers,
+                                      DeviceStream& stream) const;
   void copy_value(int id, bool to_device, const RunBuffers& host, const RunBuffers& buffers,
                   DeviceStream& stream);
   void fetch_outputs(const RunBuffers& host, const RunBuffers& buffers, DeviceStream& stream);

@@ -176,15 +176,50 @@ void PreparedShape::copy_value(int id, bool to_device, const RunBuffers& host, c
     stream.download(here, there, span.bytes);
 }
 
+/// Host copies of what lies on the device; waits.
+std::vector<Datum> PreparedShape::copies_on_device(std::span<Value* const> values, const RunBuffers& buffers,
+                                                   DeviceStream& stream) const {
+  std::vector<Datum> copies;
+  for (const Value* v : values) {
+    if (!v) {
+      copies.emplace_back();
+      continue;
+    }
+    const Placement& p = plan_.values[static_cast<size_t>(v->id())];
+    const char* address = device_address(v, buffers);
+    if (!address) {
+      copies.push_back(p.kind == Placement::Kind::kConstant  ? Datum(*p.desc.constant)
+                       : p.kind == Placement::Kind::kDynamic ? data_[static_cast<size_t>(v->id())]
+                                                             : Datum());
+      continue;
+    }
+    const ByteSpan span = span_of(p);
+    std::vector<char> bytes(span.bytes);
+    const size_t skew = p.offset_bytes - span.offset;
+    stream.download(bytes.data(), address - skew, span.bytes);
+    stream.synchronize();
+    Tensor t = Tensor::zeros(p.desc.dtype, p.desc.dims);
+    copy_strided(p.desc.dtype, p.desc.dims, bytes.data() + skew, p.desc.strides, t.data(),
+                 contiguous_strides(p.desc.dims));
+    copies.emplace_back(std::move(t));
+  }
+  return copies;
+}
+
 void PreparedShape::launch_steps(size_t first, size_t last, const RunBuffers& buffers, DeviceStream& stream,
                                  std::span<StepSpan> spans) {
   void* workspace = static_cast<char*>(buffers.arena) + workspace_offset_;
   for (size_t i = first; i < last; ++i) {
     RunStep& s = steps_[i];
     if (!s.kernel) continue;
+    const bool is_seen = buffers.observer && buffers.observer->wants(i);
+    std::vector<Datum> inputs;
+    if (is_seen) inputs = copies_on_device(s.node->inputs(), buffers, stream);
     if (!spans.empty()) stream.mark(kFirstStep + 2 * i);
     s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
     if (!spans.empty()) stream.mark(kFirstStep + 2 * i + 1);
+    if (is_seen)
+      buffers.observer->see(i, std::move(inputs), copies_on_device(s.node->outputs(), buffers, stream));
   }
 }
 
@@ -192,7 +227,7 @@ void PreparedShape::run_device_segment(size_t index, const RunBuffers& buffers, 
                                        std::span<StepSpan> spans) {
   DeviceState& d = *device_state_;
   const DeviceSegment& segment = device_plan_.segments[index];
-  const bool records = d.can_record && spans.empty() && segment.last - segment.first > 1;
+  const bool records = d.can_record && spans.empty() && !buffers.observer && segment.last - segment.first > 1;
   if (!records) {
     launch_steps(segment.first, segment.last, buffers, stream, spans);
     return;
@@ -219,16 +254,11 @@ void PreparedShape::run_device_segment(size_t index, const RunBuffers& buffers, 
 void PreparedShape::run_host_step(const DeviceSegment& segment, const RunBuffers& host,
                                   const RunBuffers& buffers, DeviceStream& stream,
                                   std::span<StepSpan> spans) {
-  RunStep& s = steps_[segment.first];
   for (int id : segment.downloads) copy_value(id, false, host, buffers, stream);
   stream.synchronize();
   if (std::exception_ptr error = stream.take_error()) std::rethrow_exception(error);
   const auto start = Clock::now();
-  if (s.kernel)
-    s.kernel->launch({s.inputs.data(), s.outputs.data(), host_workspace_.data(), &stream});
-  else
-    interpret(s, host);
-  if (std::exception_ptr error = stream.take_error()) std::rethrow_exception(error);
+  run_step(segment.first, host, host_workspace_.data(), stream);
   if (!spans.empty())
     spans[segment.first] = {std::chrono::duration<double, std::micro>(start - device_state_->began).count(),
                             std::chrono::duration<double, std::micro>(Clock::now() - start).count()};

@@ -7,8 +7,8 @@
 
 #include "device/region.h"
 #include "memory/placement.h"
+#include "runtime/sampled_reference.h"
 #include "tuning/check_inputs.h"
-#include "tuning/sampled_reference.h"
 
 namespace wootz {
 namespace {

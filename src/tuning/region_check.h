@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/sampled_reference.h"
 #include "tuning/batch_sample.h"
 #include "tuning/check_inputs.h"
 #include "tuning/problem_buffers.h"
-#include "tuning/sampled_reference.h"
 
 namespace wootz {
 

@@ -213,6 +213,45 @@ class CommandLine(unittest.TestCase):
             self.check(WRONG_CALL, "taps: expected a list of tensor names", *verify,
                        self.save("taps.npz", x=x, y=x, meta=np.array('{"taps": %s}' % taps)))
 
+    def verified(self, *arguments, code=DONE):
+        run = self.check(code, "", "verify", *arguments, "--json", "--timing-cache", "")
+        return json.loads(run.stdout)
+
+    def test_tables_of_regions_and_nodes(self):
+        found = self.verified(self.model, "--shapes", "x:1x3x8x8")
+        regions, nodes = found["table"]["regions"], found["table"]["nodes"]
+        self.assertTrue(found["table"]["passed"])
+        self.assertEqual([n["op"] for n in nodes], ["Conv", "Relu"])
+        for n in nodes:  # apart, each has a value of its own; fused, the region's last one has
+            self.assertLess(n["own"], 1e-5)
+            self.assertLess(n["unfused"], 1e-5)
+            self.assertIsNotNone(n["inherited"])
+        self.assertIsNone(nodes[0]["fused"])
+        self.assertLess(nodes[1]["fused"], 1e-5)
+        self.assertEqual(nodes[0]["step"], nodes[1]["step"])
+        self.assertTrue(any(r["own"] is not None and r["own"] <= r["bound"] and r["total"] is not None for r in regions))
+        alone = self.verified(self.engine)
+        self.assertEqual(alone["table"]["nodes"], [])
+        self.assertTrue(alone["table"]["regions"])
+        x = np.random.default_rng(3).normal(size=(2, 3, 8, 8)).astype(np.float32)
+        beside = self.verified(self.engine, "--of", self.model, "--samples", self.save("sample.npz", x=x))
+        self.assertEqual([n["op"] for n in beside["table"]["nodes"]], ["Conv", "Relu"])
+        run = self.check(DONE, "", "verify", self.engine)
+        self.assertIn("own inherited    total", run.stdout)
+        self.check(WRONG_CALL, "--of MODEL.onnx", "verify", self.engine, "--against", "cpu")
+
+    def test_engines_test_themselves_when_loaded(self):
+        content = bytearray(pathlib.Path(self.engine).read_bytes())
+        content[64 + 2] ^= 0x40  # the first weights
+        damaged = self.write("damaged.wtz", bytes(content))
+        self.check(WRONG_MODEL, "damaged.wtz", "run", damaged, "--inputs", "good.npz")
+        self.check(DONE, "", "run", damaged, "--inputs", "good.npz", "--no-self-test")
+
+    def test_shadow_checks(self):
+        self.check(DONE, "1 runs looked at, ", "run", self.engine, "--inputs", "good.npz", "--shadow", "1")
+        self.check(DONE, " runs looked at, ", "bench", self.engine, "--iterations", "10", "--shadow", "0.5")
+        self.check(WRONG_CALL, "--shadow", "run", self.engine, "--inputs", "good.npz", "--shadow", "2")
+
     def test_places_that_cannot_be_written(self):
         for arguments in [("build", self.model, "-o"), ("run", self.engine, "--inputs", "good.npz", "--outputs"),
                           ("tune", self.engine, "-o"), ("explain", self.engine, "--html")]:

@@ -103,6 +103,40 @@ TEST(Deterministic, BatchesGiveTheSameBits) {
     for (const TacticChoice& c : s.choices) EXPECT_NE(c.tactic_id, "cpu.conv.direct1x1");
 }
 
+TEST(Deterministic, ARowHasItsBitsAmongAnyNumberOfOthers) {
+  for (const int64_t tuned : {1, 6}) {
+    CompileOptions options;
+    options.shapes["x"] = {tuned, 2111};
+    options.deterministic = true;
+    options.threads = 2;
+    const auto engine = compile_text(R"(graph(%x: float32[n,2111]) -> (%z) {
+%w: float32[2111,150] = constant splat 0.1
+%b: float32[150] = constant splat 0.3
+%v: float32[150,37] = constant splat -0.7
+%y = Gemm(%x, %w, %b)
+%r = Relu(%y)
+%z = MatMul(%r, %v)
+})",
+                                     options);
+    ExecutionState state(engine);
+    constexpr int64_t kRows = 19;
+    const Datum all = ramp({kRows, 2111});
+    std::vector<Tensor> alone;
+    for (int64_t n = 1; n <= kRows; ++n) {
+      const std::vector<Datum> rows{
+          Datum(Tensor::from(DType::kFloat32, {n, 2111}, all.tensor.span<float>().first(size_t(n * 2111))))};
+      std::vector<Datum> outputs(1);
+      ASSERT_TRUE(state.run(rows, outputs).ok());
+      const auto found = outputs[0].tensor.span<float>();
+      alone.push_back(Tensor::from(DType::kFloat32, {37}, found.last(37)));  // the new row, the last of n
+      for (int64_t r = 0; r < n; ++r)
+        EXPECT_TRUE(alone[size_t(r)].same_bits(
+            Tensor::from(DType::kFloat32, {37}, found.subspan(size_t(r * 37), 37))))
+            << "row " << r << " of " << n << ", tuned for " << tuned;
+    }
+  }
+}
+
 TEST(Deterministic, AModelThatMixesItsRowsIsRefused) {
   CompileOptions options;
   options.shapes["x"] = {2, 8};

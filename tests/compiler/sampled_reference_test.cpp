@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuning/sampled_reference.h"
+#include "runtime/sampled_reference.h"
 
 #include <gtest/gtest.h>
 

@@ -35,7 +35,7 @@ def verify(wootz, entry, folder, flags):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 4) or not done.stdout:
         return False, float("nan"), done.stderr.strip() or f"exit code {done.returncode}"
-    rows = json.loads(done.stdout)
+    rows = json.loads(done.stdout)["outputs"]
     failed = [r for r in rows if not passes(r, entry)]
     text = ", ".join(f"{r['case']} {r['output']}: {r['relative']}" for r in failed)
     return not failed, max(r["relative"] if r["relative"] is not None else float("inf") for r in rows), text

@@ -53,7 +53,7 @@ TEST(Fuse, ContractionTails) {
             conv_graph("%c = Conv(%x, %w)\n%d = Tanh(%c)\n%e = Mul(%c, %d)\n%y = Mul(%e, %h)"),
             "contraction: Conv Tanh Mul Mul\n", ""},
            {"the result is an output too", conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)", "%y, %c"),
-            "contraction: Conv\npointwise: Relu\n", "also read elsewhere"},
+            "contraction: Conv\npointwise: Relu\n", "also read by the model's output"},
            {"the last value may have many readers",
             conv_graph("%c = Conv(%x, %w)\n%y = Relu(%c)\n%z = GlobalMaxPool(%y)", "%y, %z"),
             "contraction: Conv Relu\nsingle: GlobalMaxPool\n", ""},
@@ -82,7 +82,7 @@ TEST(Fuse, PointwiseGroups) {
             ""},
            {"several results", graph("%a = Exp(%x)\n%y = Add(%a, %z)", "%y, %a"), "pointwise: Exp Add\n", ""},
            {"a path through another region", graph("%a = Exp(%x)\n%s = Softmax(%a)\n%y = Add(%a, %s)"),
-            "pointwise: Exp\nsingle: Softmax\npointwise: Add\n", "passes through another region"},
+            "pointwise: Exp\nsingle: Softmax\npointwise: Add\n", "by way of other nodes"},
            {"movement stays apart", graph("%a = Exp(%x)\n%t = Transpose(%a) {perm=[1,0]}\n%y = Relu(%t)"),
             "pointwise: Exp\nsingle: Transpose\npointwise: Relu\n", ""},
        })

@@ -20,9 +20,12 @@ const std::string kScores = kTransposed + "%s0 = MatMul(%q, %kt)\n";
 const std::string kEnd = "%p = Softmax(%s1) {axis=-1}\n%y = MatMul(%p, %v)";
 const std::string kMask = ", %m: float32[b,1,1,t]";
 
-std::string expected(const std::string& scale, const std::string& mask = "") {
-  return graph("%y = wootz::Attention(%q, %k, %v" + mask + ") {is_causal=0, scale=" + scale + "}",
-               mask.empty() ? "" : kMask);
+/// A mask may leave nothing of a row, of which a plain softmax makes NaN.
+std::string expected(const std::string& scale, const std::string& mask = "", bool is_guarded = false) {
+  const std::string empty = mask.empty() || is_guarded ? "" : "nan_if_empty=1, ";
+  return graph(
+      "%y = wootz::Attention(%q, %k, %v" + mask + ") {is_causal=0, " + empty + "scale=" + scale + "}",
+      mask.empty() ? "" : kMask);
 }
 
 TEST(RecogniseAttention, ScaleSpellings) {
@@ -66,9 +69,11 @@ TEST(RecogniseAttention, MaskSpellings) {
           {"mask on the left", graph(scaled + "%s1 = Add(%m, %s)\n" + kEnd, kMask), expected("0.5", ", %m")},
           {"scale after the mask",
            graph(kScores + number("c", "0.5") + "%s = Add(%s0, %m)\n%s1 = Mul(%s, %c)\n" + kEnd, kMask),
-           graph(number("c", "0.5") +
-                     "%ms = Mul(%m, %c)\n%y = wootz::Attention(%q, %k, %v, %ms) {is_causal=0, scale=0.5}",
-                 kMask)},
+           graph(
+               number("c", "0.5") +
+                   "%ms = Mul(%m, %c)\n%y = wootz::Attention(%q, %k, %v, %ms) {is_causal=0, nan_if_empty=1, "
+                   "scale=0.5}",
+               kMask)},
           {"selection of a very low score",
            graph(scaled + number("low", "-3.4e38") + "%s1 = Where(%m, %s, %low)\n" + kEnd, bool_mask),
            graph(number("zero", "0") + number("low", "-3.4e38") +
@@ -79,7 +84,13 @@ TEST(RecogniseAttention, MaskSpellings) {
            graph(scaled + "%s1 = Add(%s, %m)\n%p0 = Softmax(%s1) {axis=-1}\n%n = IsNaN(%p0)\n" +
                      number("zero", "0") + "%p = Where(%n, %zero, %p0)\n%y = MatMul(%p, %v)",
                  kMask),
-           expected("0.5", ", %m")},
+           expected("0.5", ", %m", true)},
+          {"selection of -infinity",
+           graph(scaled + number("low", "-inf") + "%s1 = Where(%m, %s, %low)\n" + kEnd, bool_mask),
+           graph(number("zero", "0") + number("low", "-inf") +
+                     "%a = Where(%m, %zero, %low)\n%y = wootz::Attention(%q, %k, %v, %a) {is_causal=0, "
+                     "nan_if_empty=1, scale=0.5}",
+                 bool_mask)},
           {"a mask of nothing under a size that the run knows",
            graph(scaled +
                  "%all: bool[1,1,1,1] = constant [true]\n%size: int64[4] = symbolic [b, 1, s, t]\n%e = "
@@ -90,7 +101,8 @@ TEST(RecogniseAttention, MaskSpellings) {
           {"two masks",
            graph(scaled + "%s2 = Add(%s, %m)\n%s1 = Add(%s2, %m2)\n" + kEnd,
                  kMask + ", %m2: float32[1,2,s,t]"),
-           graph("%a = Add(%m2, %m)\n%y = wootz::Attention(%q, %k, %v, %a) {is_causal=0, scale=0.5}",
+           graph("%a = Add(%m2, %m)\n%y = wootz::Attention(%q, %k, %v, %a) {is_causal=0, nan_if_empty=1, "
+                 "scale=0.5}",
                  kMask + ", %m2: float32[1,2,s,t]")},
           {"selection of a score that counts",
            graph(scaled + number("low", "-100") + "%s1 = Where(%m, %s, %low)\n" + kEnd, bool_mask), ""},

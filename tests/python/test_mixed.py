@@ -44,16 +44,16 @@ class Mixed(unittest.TestCase):
     def build(self, *flags):
         run = subprocess.run([COMMAND, "build", self.model, "-o", self.engine, "--precision", "mixed", "--samples", self.sample, "--no-tune",
                               "--timing-cache", "", *flags], capture_output=True, text=True, env={**os.environ, "WOOTZ_PYTHON": sys.executable})
-        decision = self.folder / "m.decision.json"
-        return run, json.loads(decision.read_text()) if decision.exists() and run.returncode == 0 else None
+        types = self.folder / "m.types.json"
+        return run, json.loads(types.read_text()) if types.exists() and run.returncode == 0 else None
 
-    def check(self, decision, budget):
-        trials = decision["trials"]
+    def check(self, types, budget):
+        trials = types["trials"]
         chosen = [t for t in trials if t["chosen"]]
         self.assertEqual(len(chosen), 1)
         self.assertLessEqual(chosen[0]["error"], budget)
         self.assertLessEqual(chosen[0]["time_ms"], trials[0]["time_ms"])
-        self.assertEqual((trials[0]["precision"], decision["precision"]), ("fp32", chosen[0]["precision"]))
+        self.assertEqual((trials[0]["precision"], types["precision"]), ("fp32", chosen[0]["precision"]))
         self.assertTrue(any(t["on_front"] for t in trials))
         for t in trials:  # nothing beats a trial of the front in both
             if t["on_front"]:
@@ -61,31 +61,31 @@ class Mixed(unittest.TestCase):
         return trials
 
     def test_a_wide_budget_takes_whole_networks(self):
-        run, decision = self.build("--max-error", "0.1")
+        run, types = self.build("--max-error", "0.1")
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertEqual([t["precision"] for t in self.check(decision, 0.1)], ["fp32", "bf16", "fp16"])
+        self.assertEqual([t["precision"] for t in self.check(types, 0.1)], ["fp32", "bf16", "fp16"])
         self.assertIn("chosen", run.stdout)
 
     def test_a_narrow_budget_tries_parts(self):
-        run, decision = self.build("--max-error", "3e-3")
+        run, types = self.build("--max-error", "3e-3")
         self.assertEqual(run.returncode, 0, run.stderr)
-        trials = self.check(decision, 3e-3)
+        trials = self.check(types, 3e-3)
         parts = [t for t in trials if "part" in t["what"]]
         self.assertTrue(parts)
         self.assertTrue(all(o.endswith("=fp32") for t in parts for o in t["precision_of"]))
 
     def test_float32_stays_where_nothing_fits(self):
-        run, decision = self.build("--max-error", "1e-6")
+        run, types = self.build("--max-error", "1e-6")
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.check(decision, 1e-6)
-        self.assertEqual(decision["precision"], "fp32")
+        self.check(types, 1e-6)
+        self.assertEqual(types["precision"], "fp32")
 
     def test_a_script_judges(self):
         script = self.folder / "metric.py"
         script.write_text("import sys, numpy as np\na, b = (np.load(p)['y'] for p in sys.argv[1:])\nprint('loss', float(np.abs(a - b).mean()))\n")
-        run, decision = self.build("--metric", str(script), "--budget", "0.5")
+        run, types = self.build("--metric", str(script), "--budget", "0.5")
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.check(decision, 0.5)
+        self.check(types, 0.5)
         script.write_text("print('no number')\n")
         run, _ = self.build("--metric", str(script), "--budget", "0.5")
         self.assertEqual(run.returncode, 2)

@@ -103,6 +103,17 @@ class WootzTest(unittest.TestCase):
         self.assertFalse(rows[0]["passed"])
         self.assertTrue(all(row["relative"] <= row["bound"] for row in self.engine.verify()))
 
+    def test_shadow_checks_count(self):
+        engine = wootz.build(self.path, shapes={"x": (1, 3, 8, 8)}, tune=False, timing_cache=None)
+        engine.shadow(0.5)
+        for _ in range(4):
+            engine.run({"x": self.x(1, 3, 8, 8)})
+        counts = engine.shadow_counts()
+        self.assertEqual((counts["runs"], counts["failures"], counts["last_failure"]), (2, 0, ""))
+        self.assertGreater(counts["regions"], 0)
+        with self.assertRaises(wootz.Error):
+            engine.shadow(2)
+
     def test_reference_agrees(self):
         x = self.x(2, 3, 4, 4)
         np.testing.assert_allclose(wootz.run_reference(self.path, {"x": x})["y"], expected(x, self.weights), rtol=1e-5, atol=1e-5)
@@ -209,7 +220,7 @@ class WootzTest(unittest.TestCase):
         flags = ["--expect", expect, "--json", "--no-tune", "--timing-cache", ""]
         good = subprocess.run([command, "verify", self.path, *flags], capture_output=True, text=True)
         self.assertEqual(good.returncode, 0, good.stderr)
-        self.assertTrue(json.loads(good.stdout)[0]["passed"])
+        self.assertTrue(json.loads(good.stdout)["outputs"][0]["passed"])
         np.savez(expect, x=x, y=expected(x, self.weights).astype(np.float32) * 1.01)
         self.assertEqual(subprocess.run([command, "verify", self.path, *flags], capture_output=True).returncode, 4)
         bad = subprocess.run([command, "build", "missing.onnx"], capture_output=True, text=True)

@@ -140,8 +140,7 @@ bool is_permutation(const Labels& labels, const Labels& to) {
 /// Sums over the labels that `to` lacks, takes diagonals of repeated ones, orders the rest as `to` (labels
 /// absent here become dims of 1).
 template <class T>
-Labelled<T> rearranged(Labelled<T> x, const Labels& to) {
-  if (x.labels == to) return x;
+Labelled<T> rearranged(const Labelled<T>& x, const Labels& to) {
   Labelled<T> y;
   y.labels = to;
   for (int l : to) y.dims.push_back(x.dim(l));
@@ -176,7 +175,7 @@ Labelled<T> rearranged(Labelled<T> x, const Labels& to) {
 
 /// The product of two operands as one batched matrix product; keeps the labels in `kept`.
 template <class T>
-Labelled<T> contract(Labelled<T> a, Labelled<T> b, const Labels& kept) {
+Labelled<T> contract(const Labelled<T>& a, const Labelled<T>& b, const Labels& kept) {
   Labels batch, rows, columns, depth;
   const auto keeps = [&](int l) { return std::find(kept.begin(), kept.end(), l) != kept.end(); };
   for (int l : a.labels)
@@ -189,12 +188,11 @@ Labelled<T> contract(Labelled<T> a, Labelled<T> b, const Labels& kept) {
   for (int l : b.labels)
     if (!a.has(l)) columns.push_back(l);
   // A dim of 1 against a longer one is repeated by hand: both sides of a matrix product need the same length.
-  const auto widen = [](Labelled<T>& x, const Labels& labels, const Dims& dims) {
+  const auto widened = [](Labelled<T> x, const Labelled<T>& other) {
     for (size_t i = 0; i < x.labels.size(); ++i) {
-      const auto other = std::find(labels.begin(), labels.end(), x.labels[i]);
-      const int64_t n = other == labels.end() ? x.dims[i] : dims[static_cast<size_t>(other - labels.begin())];
+      const int64_t n = other.has(x.labels[i]) ? other.dim(x.labels[i]) : x.dims[i];
       if (x.dims[i] != 1 || n == 1) continue;
-      Labelled<T> wide{x.labels, x.dims, {}};
+      Labelled<T> wide = x;
       wide.dims[i] = n;
       wide.data.assign(static_cast<size_t>(element_count(wide.dims)), T(0));
       Odometer at(wide.dims, {broadcast_strides(x.dims, wide.dims, "operand")});
@@ -204,17 +202,15 @@ Labelled<T> contract(Labelled<T> a, Labelled<T> b, const Labels& kept) {
       }
       x = std::move(wide);
     }
+    return x;
   };
-  const Dims narrow = a.dims;
-  widen(a, b.labels, b.dims);
-  widen(b, a.labels, narrow);
   const auto joined = [](std::initializer_list<const Labels*> parts) {
     Labels all;
     for (const Labels* p : parts) all.insert(all.end(), p->begin(), p->end());
     return all;
   };
-  const Labelled<T> left = rearranged(std::move(a), joined({&batch, &rows, &depth}));
-  const Labelled<T> right = rearranged(std::move(b), joined({&batch, &depth, &columns}));
+  const Labelled<T> left = rearranged(widened(a, b), joined({&batch, &rows, &depth}));
+  const Labelled<T> right = rearranged(widened(b, a), joined({&batch, &depth, &columns}));
   const auto count = [](const Labelled<T>& x, const Labels& labels) {
     int64_t n = 1;
     for (int l : labels) n *= x.dim(l);
@@ -253,12 +249,11 @@ Labelled<T> einsum(const Equation& e, std::vector<Labelled<T>> operands) {
     for (size_t j = 0; j < operands.size(); ++j)
       if (j != i) others.insert(others.end(), e.operands[j].begin(), e.operands[j].end());
     const Labels keep = unique_of(operands[i].labels, others);
-    operands[i] = rearranged(std::move(operands[i]), keep);
+    if (keep != operands[i].labels) operands[i] = rearranged(operands[i], keep);
   }
-  Labelled<T> result = std::move(operands[0]);
-  for (size_t i = 1; i < operands.size(); ++i)
-    result = contract(std::move(result), std::move(operands[i]), needed(i + 1));
-  return rearranged(std::move(result), e.output);
+  Labelled<T> result = operands[0];
+  for (size_t i = 1; i < operands.size(); ++i) result = contract(result, operands[i], needed(i + 1));
+  return rearranged(result, e.output);
 }
 
 void evaluate(EvalContext& c) {

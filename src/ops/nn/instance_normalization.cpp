@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/standardize.h"
 #include "ops/pointwise.h"
-#include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -28,8 +25,6 @@ void infer(InferContext& c) {
   c.set_output(0, y);
 }
 
-constexpr int64_t kWorthAThread = 1 << 14;  // elements
-
 void evaluate(EvalContext& c) {
   const auto a = c.attributes_as<InstanceNormalizationAttributes>();
   const Tensor& x = c.input(0);
@@ -41,29 +36,13 @@ void evaluate(EvalContext& c) {
                                                   std::to_string(channels) + "], found " +
                                                   dims_text(c.input(i).dims()));
   const std::vector<double> scale = c.input(1).to_doubles(), bias = c.input(2).to_doubles();
-  Tensor& y = c.output(0, x.dtype(), x.dims());
-  const int64_t planes = inner ? x.size() / static_cast<int64_t>(inner) : 0;
-  const auto finish = [&](std::span<double> plane, size_t channel) {
-    standardize(plane, a.epsilon);
-    for (double& v : plane) v = v * scale[channel] + bias[channel];
-  };
-  if (x.dtype() == DType::kFloat32) {
-    const int64_t least =
-        std::max<int64_t>(1, kWorthAThread / std::max<int64_t>(1, static_cast<int64_t>(inner)));
-    return in_parts(planes, least, [&](int64_t begin, int64_t end) {
-      std::vector<double> plane(inner);
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        std::copy_n(x.as<float>() + i * inner, inner, plane.begin());
-        finish(plane, i % channels);
-        std::transform(plane.begin(), plane.end(), y.as<float>() + i * inner,
-                       [](double v) { return static_cast<float>(v); });
-      }
-    });
-  }
   std::vector<double> values = x.to_doubles();
-  for (size_t i = 0; i < static_cast<size_t>(planes); ++i)
-    finish(std::span(values).subspan(i * inner, inner), i % channels);
-  store_doubles(values, y);
+  for (size_t i = 0; inner && i < values.size() / inner; ++i) {
+    const std::span<double> plane = std::span(values).subspan(i * inner, inner);
+    standardize(plane, a.epsilon);
+    for (double& v : plane) v = v * scale[i % channels] + bias[i % channels];
+  }
+  store_doubles(values, c.output(0, x.dtype(), x.dims()));
 }
 
 std::vector<Sample> samples() {

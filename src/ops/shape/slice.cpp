@@ -205,6 +205,7 @@ std::vector<Sample> samples() {
            {x, int32s({1}, {1}), int32s({1}, {-1}), int32s({1}, {-1}), int32s({1}, {1})}),
       make("huge step", {v, ints({1}), ints({5}), ints({0}), ints({INT64_MAX})}),
       make("empty input", {counting(DType::kFloat16, {0, 3}), ints({0}), ints({5}), ints({0}), ints({-1})}),
+      make("an axis twice", {v, ints({-1, 1}), ints({INT64_MIN, 4}), ints({0, 0}), ints({-1, 2})}),
       make("strings", {counting(DType::kString, {3}), ints({1}), ints({3})})};
 }
 

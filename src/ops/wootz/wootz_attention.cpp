@@ -3,8 +3,8 @@
 // Inputs q [B,H,Sq,D], k [B,Hk,Sk,D], v [B,Hk,Sk,Dv] (H a multiple of Hk: neighbouring heads of q share keys
 // and values) and optionally an additive mask that broadcasts to [B,H,Sq,Sk] or has W of B = n W batches and
 // repeats (attention in windows: each of an image's W windows has its own mask); with is_causal, key j counts
-// for query i only where j <= i. A row whose scores are all -inf gives zeros. `recognise_attention` makes it;
-// no file has it.
+// for query i only where j <= i. A row whose scores are all -inf gives zeros, or NaN with nan_if_empty (what
+// a plain Softmax makes of it). `recognise_attention` makes it; no file has it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,10 +19,11 @@ namespace {
 
 struct AttentionAttributes {
   float scale = 1;
-  int64_t is_causal = 0;
+  int64_t is_causal = 0, nan_if_empty = 0;
   template <class V>
   void reflect(V& v) {
     v("is_causal", is_causal);
+    v("nan_if_empty", nan_if_empty);
     v("scale", scale);
   }
 };
@@ -82,7 +83,11 @@ class Reference {
     scores(b, h, i);
     double top = -std::numeric_limits<double>::infinity();
     for (double s : scores_) top = std::isnan(s) ? s : std::max(top, s);
-    if (top == -std::numeric_limits<double>::infinity()) return;
+    if (top == -std::numeric_limits<double>::infinity()) {
+      if (attributes_.nan_if_empty && keys_ > 0)
+        out.assign(size_t(value_size_), std::numeric_limits<double>::quiet_NaN());
+      return;
+    }
     double sum = 0;
     const double* v = v_.data() + (b * key_heads_ + key_head(h)) * keys_ * value_size_;
     for (int64_t j = 0; j < keys_; ++j) {
@@ -175,11 +180,15 @@ std::vector<Sample> samples() {
   const Datum q = ramp({1, 2, 3, 4}, 0.3f), k = ramp({1, 2, 5, 4}, 0.2f), v = ramp({1, 2, 5, 6}, 0.7f);
   Tensor all_masked = Tensor::zeros(DType::kFloat32, {3, 5});
   for (int64_t j = 0; j < 5; ++j) all_masked.as<float>()[5 + j] = -std::numeric_limits<float>::infinity();
+  Sample not_a_number =
+      sample("a row with every key masked, as Softmax has it", {q, k, v, Datum(all_masked)}, 1.0f, 0);
+  not_a_number.attributes.set("nan_if_empty", int64_t(1));
   return {
       sample("plain", {q, k, v}, 0.5f, 0),
       sample("mask over keys", {q, k, v, Datum(ramp({1, 1, 1, 5}, 1.0f))}, 0.5f, 0),
       sample("mask for every score", {q, k, v, Datum(ramp({1, 2, 3, 5}, 1.0f))}, 1.0f, 0),
       sample("a row with every key masked", {q, k, v, Datum(all_masked)}, 1.0f, 0),
+      not_a_number,
       sample("a mask for each of two windows",
              {Datum(ramp({4, 1, 3, 4}, 0.3f)), Datum(ramp({4, 1, 5, 4}, 0.2f)),
               Datum(ramp({4, 1, 5, 6}, 0.7f)), Datum(ramp({2, 1, 3, 5}, 1.0f))},

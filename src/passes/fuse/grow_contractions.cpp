@@ -5,6 +5,7 @@
 #include "ops/registry.h"
 #include "passes/fuse/cost.h"
 #include "passes/fuse/grow.h"
+#include "passes/fuse/missed.h"
 #include "passes/pattern/match.h"
 #include "passes/precision/quantized_value.h"
 
@@ -12,11 +13,6 @@ namespace wootz {
 namespace {
 
 constexpr size_t kMaxTail = 24;  // nodes; longer scalar programs run out of registers
-
-std::string label(const Node& node) {
-  if (!node.name.empty()) return node.op + " " + node.name;
-  return node.origins.empty() ? node.op : node.op + " " + node.origins.front();
-}
 
 bool are_all(const Node& node, const char* attribute, int64_t expected) {
   const Ints values = node.attributes.get<Ints>(attribute, {});
@@ -250,8 +246,8 @@ class Tail {
     while (!open_.empty() && nodes_.size() <= kMaxTail) {
       Node* next = groups_.nodes()[*open_.begin()];
       open_.erase(open_.begin());
-      if (const char* reason = refusal(*next)) {
-        refused_.emplace_back(next, reason);
+      if (const Missed why = refusal(*next); why != Missed::kNothing) {
+        refused_.emplace_back(next, why);
         continue;
       }
       absorb_dequantization(*next);
@@ -259,12 +255,11 @@ class Tail {
       add_readers(*next);
       if (leaving_values() == 1 && pays()) best = nodes_.size();
     }
-    for (const auto& [node, reason] : refused_)
-      if (is_pointwise(*node)) context_.remark(*node, "not fused into " + label(main_) + ": " + reason);
-    for (size_t i = best; i < nodes_.size(); ++i)
-      context_.remark(*nodes_[i],
-                      "not fused into " + label(main_) + ": a value between them is also read elsewhere");
+    const std::vector<Node*> left(nodes_.begin() + static_cast<ptrdiff_t>(best), nodes_.end());
     nodes_.resize(best);
+    for (const auto& [node, why] : refused_)
+      if (is_pointwise(*node)) tell_missed(context_, sizes_, *node, main_, nodes_, why);
+    for (Node* node : left) tell_missed(context_, sizes_, *node, main_, nodes_, Missed::kReadElsewhere);
     // A second result, of which the convolution's other readers wait for nothing.
     Node* const mean = mean_behind(main_, nodes_, sizes_, context_.target);
     Node* pool = pool_behind(main_, nodes_, sizes_, context_.target);
@@ -311,20 +306,19 @@ class Tail {
     return p;
   }
 
-  const char* refusal(const Node& node) const {
-    if (!is_pointwise(node)) return "not a pointwise operator";
-    if (groups_[groups_.group_of(&node)].nodes.size() > 1) return "another region has it";
+  Missed refusal(Node& node) const {
+    if (!is_pointwise(node)) return Missed::kNotPointwise;
+    if (groups_[groups_.group_of(&node)].nodes.size() > 1) return Missed::kInOtherRegion;
     const Value* out = node.output(0);
-    if (!same_shape(out, main_.output(0))) return "its shape differs from the result's";
-    if (out->layout != main_.output(0)->layout) return "its layout differs from the result's";
-    if (!has_kernel_type(node)) return "its type differs from the result's";
+    if (!same_shape(out, main_.output(0))) return Missed::kShape;
+    if (out->layout != main_.output(0)->layout) return Missed::kLayout;
+    if (!has_kernel_type(node)) return Missed::kType;
     // Kernels of floats write no bytes: better a pass over 16 bits than float32 in between.
     if (context_.target.name == "cuda" && is_float(main_.output(0)->type.dtype) && begins_quantization(node))
-      return "a quantization behind a product of floats";
+      return Missed::kQuantizes;
     std::vector<Node*> joined = nodes_;
-    joined.push_back(const_cast<Node*>(&node));
-    if (groups_.would_cycle(joined)) return "its other operand depends on the result";
-    return nullptr;
+    joined.push_back(&node);
+    return groups_.would_cycle(joined) ? Missed::kCycle : Missed::kNothing;
   }
 
   /// Kernels compute tails in float32 registers, whatever 16-bit type casts name; integer products are cast
@@ -369,7 +363,7 @@ class Tail {
   PassContext& context_;
   std::vector<Node*> nodes_;
   std::set<size_t> open_;  // indices of nodes that read the group, in graph order
-  std::vector<std::pair<const Node*, const char*>> refused_;
+  std::vector<std::pair<Node*, Missed>> refused_;
 };
 
 }  // namespace

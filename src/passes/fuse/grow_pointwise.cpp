@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "passes/fuse/grow.h"
+#include "passes/fuse/missed.h"
 #include "passes/pattern/match.h"
 
 namespace wootz {
@@ -26,18 +27,17 @@ size_t border(const std::vector<Node*>& nodes) {
   return crossing.size();
 }
 
-const char* refusal(const Groups& groups, const std::vector<Node*>& joined, const Value* a, const Value* b) {
-  if (!same_shape(a, b)) return "the shapes differ";
-  if (a->layout != b->layout) return "the layouts differ";
-  if (joined.size() > kMaxNodes) return "the region is long enough";
-  if (border(joined) > kMaxOperands) return "the region has operands enough";
-  if (groups.would_cycle(joined)) return "a value between them passes through another region";
-  return nullptr;
+Missed refusal(const Groups& groups, const std::vector<Node*>& joined, const Value* a, const Value* b) {
+  if (!same_shape(a, b)) return Missed::kShape;
+  if (a->layout != b->layout) return Missed::kLayout;
+  if (joined.size() > kMaxNodes) return Missed::kTooLong;
+  if (border(joined) > kMaxOperands) return Missed::kTooManyOperands;
+  return groups.would_cycle(joined) ? Missed::kCycle : Missed::kNothing;
 }
 
 }  // namespace
 
-void grow_pointwise(Groups& groups, const SizeModel&, PassContext& context) {
+void grow_pointwise(Groups& groups, const SizeModel& sizes, PassContext& context) {
   for (Node* node : groups.nodes()) {
     if (!is_pointwise(*node) || (groups[groups.group_of(node)].nodes.size() > 1)) continue;
     groups.join({node}, "pointwise");
@@ -51,10 +51,11 @@ void grow_pointwise(Groups& groups, const SizeModel&, PassContext& context) {
       std::vector<Node*> joined = before.nodes;
       const std::vector<Node*>& own = groups[groups.group_of(node)].nodes;
       joined.insert(joined.end(), own.begin(), own.end());
-      if (const char* reason = refusal(groups, joined, before.nodes.front()->output(0), node->output(0)))
-        context.remark(*node, "not fused with " + producer->op + " before it: " + reason);
-      else
+      const Missed why = refusal(groups, joined, before.nodes.front()->output(0), node->output(0));
+      if (why == Missed::kNothing)
         groups.join(joined, "pointwise");
+      else
+        tell_missed(context, sizes, *node, *producer, before.nodes, why);
     }
   }
 }

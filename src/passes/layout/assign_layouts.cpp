@@ -167,9 +167,11 @@ class Assignment {
     Value* out = node->add_output(graph_.unique_name(value.name + "_relayout"), value.type);
     out->layout = to_last ? Layout::kChannelsLast : Layout::kRowMajor;
     nodes_[node] = {};
-    context_.remark(*node, "layout conversion of " + value.name + " to " +
-                               (to_last ? "channels last" : "row-major") + " order, " +
-                               std::to_string(static_cast<int64_t>(sizes_.bytes_of(value))) + " bytes");
+    context_.remark(node->origins,
+                    "layout conversion of " + value.name + " to " +
+                        (to_last ? "channels last" : "row-major") + " order, " +
+                        std::to_string(static_cast<int64_t>(sizes_.bytes_of(value))) + " bytes",
+                    move_seconds(value) * 1e6);
     return node;
   }
 

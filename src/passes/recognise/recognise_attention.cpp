@@ -44,12 +44,18 @@ class Attention {
     if (!walk_scores(softmax->input(0))) return std::nullopt;
     Value* q = scores_->input(0);
     const int64_t rank = q->type.has_rank() ? q->type.rank() : 0;
-    if (rank != 3 && rank != 4) return no("its operands have neither rank 3 nor 4");
+    if (rank != 3 && rank != 4)
+      return no("its operands have neither rank 3 nor 4",
+                "bring queries, keys and values to [batch, heads, length, size]");
     q = strip_scale(q);
     const std::optional<PatchOperand> k = keys(strip_scale(scores_->input(1)), rank);
     Value* v = root_.input(1);
-    if (!k || !has_rank(v, rank)) return no("keys or values have another rank than the queries");
-    if (!leading_dims_agree(q, v, rank)) return no("batch or heads of queries and values differ");
+    if (!k || !has_rank(v, rank))
+      return no("keys or values have another rank than the queries",
+                "bring queries, keys and values to [batch, heads, length, size]");
+    if (!leading_dims_agree(q, v, rank))
+      return no("batch or heads of queries and values differ",
+                "repeat keys and values for every head of the queries (Expand)");
     Value *shared_keys = k->existing ? before_repeating(k->existing) : nullptr, *shared = before_repeating(v);
     if (shared_keys && shared &&
         graph_.symbols().equal((*shared_keys->type.shape)[1], (*shared->type.shape)[1]))
@@ -57,10 +63,12 @@ class Attention {
     return build(q, *k, v, rank);
   }
   const std::string& reason() const { return reason_; }
+  const std::string& edit() const { return edit_; }
 
  private:
-  std::optional<Patch> no(const char* reason) {
+  std::optional<Patch> no(const char* reason, const char* edit) {
     reason_ = reason;
+    edit_ = edit;
     return std::nullopt;
   }
 
@@ -72,6 +80,7 @@ class Attention {
       const Node* is_nan = produced_by(guard->input(0), "IsNaN");
       if (!is_nan || is_nan->input(0) != guard->input(2) || !is_number(guard->input(1), 0)) return nullptr;
       p = guard->input(2);
+      is_guarded_ = true;
       if (p->uses().size() != 2 || graph_.is_output(p)) return nullptr;
     }
     const Node* softmax = produced_by(p, "Softmax");
@@ -190,16 +199,14 @@ class Attention {
     for (const Mask& m : masks_) {
       if (!m.value->is_constant() || m.kept != 0 || m.scale != 1 || m.value->constant->rank() > 4 ||
           (m.value->constant->rank() == 4 && m.value->constant->dims()[0] != 1))
-        return no("windows with a mask that is not constant");
+        return no("windows with a mask that is not constant", "store the windows' mask as a constant");
       bias = patch_.node("Add", {bias, m.value});
     }
     const PatchOperand sum = patch_.node("Add", {bias, windows_});
     const auto mask = reshape(
         patch_, sum, {symbols.resolve(window_shape_[1]), h, window_shape_[3], window_shape_[4]}, symbols);
-    if (!mask) return no("windows of a size that only the run knows");
-    Attributes attributes;
-    attributes.set("scale", static_cast<float>(scale_));
-    attributes.set("is_causal", int64_t(0));
+    if (!mask) return no("windows of a size that only the run knows", "fix the windows' size in the model");
+    const Attributes attributes = meaning();
     patch_.replace(root_.output(0), patch_.node("wootz", "Attention", {q, k, v, *mask}, attributes, 1));
     return std::move(patch_);
   }
@@ -289,11 +296,13 @@ class Attention {
   }
 
   std::optional<Patch> build(Value* q, PatchOperand k, Value* v, int64_t rank) {
-    if (windows_) return rank == 4 ? build_windows(q, k, v) : no("windows without heads");
+    if (windows_)
+      return rank == 4 ? build_windows(q, k, v)
+                       : no("windows without heads", "give the scores an axis of heads, of size 1");
     std::vector<PatchOperand> inputs{q, k, v};
     if (!masks_.empty()) {
       const auto m = mask(rank);
-      if (!m) return no("the mask has more axes than the scores");
+      if (!m) return no("the mask has more axes than the scores", "give the mask the rank of the scores");
       inputs.push_back(*m);
     }
     if (rank == 3)
@@ -303,13 +312,21 @@ class Attention {
             &o == &inputs.back() && inputs.size() == 4 && !has_rank(masks_[0].value, 3);
         if (!low_rank_mask) o = patch_.node("Unsqueeze", {o, axis});
       }
-    Attributes attributes;
-    attributes.set("scale", static_cast<float>(scale_));
-    attributes.set("is_causal", int64_t(0));
+    const Attributes attributes = meaning();
     PatchOperand y = patch_.node("wootz", "Attention", inputs, attributes, 1);
     if (rank == 3) y = patch_.node("Squeeze", {y, patch_.constant(Tensor::int64s(std::vector<int64_t>{0}))});
     patch_.replace(root_.output(0), y);
     return std::move(patch_);
+  }
+
+  /// Softmax makes NaN of a row that is masked whole, unless the model guards against it.
+  Attributes meaning() const {
+    Attributes attributes;
+    attributes.set("scale", static_cast<float>(scale_));
+    attributes.set("is_causal", int64_t(0));
+    if (!is_guarded_ && std::any_of(masks_.begin(), masks_.end(), may_hide))
+      attributes.set("nan_if_empty", int64_t(1));
+    return attributes;
   }
 
   struct Mask {
@@ -319,15 +336,24 @@ class Attention {
     double scale;  // factor that came after the term
   };
 
+  /// Whether the mask may hold -infinity.
+  static bool may_hide(const Mask& m) {
+    if (m.kept != 0) return std::isinf(*uniform_value(m.low));
+    if (!m.value->is_constant()) return true;
+    const std::vector<double> values = m.value->constant->to_doubles();
+    return std::any_of(values.begin(), values.end(), [](double x) { return std::isinf(x); });
+  }
+
   Node& root_;
   Graph& graph_;
   Patch patch_;
   Node* scores_ = nullptr;
   double scale_ = 1;
+  bool is_guarded_ = false;
   std::vector<Mask> masks_;
   Value* windows_ = nullptr;  // the constant mask per window
   Shape window_shape_;        // [b, w, h, q, k]
-  std::string reason_;
+  std::string reason_, edit_;
 };
 
 bool run(Graph& graph, PassContext& context) {
@@ -343,7 +369,7 @@ bool run(Graph& graph, PassContext& context) {
       changed |=
           apply_patch(*patch, node, "softmax(scale q k^T + mask) v => attention(q, k, v, mask)", context);
     else if (!attention.reason().empty())
-      context.remark(node, "not recognised as attention: " + attention.reason());
+      context.remark(node.origins, "not recognised as attention: " + attention.reason(), 0, attention.edit());
   }
   return changed;
 }

@@ -89,6 +89,10 @@ function answer() {
     part.addEventListener("click", () => select(s.i, true));
     $("strip").append(part);
   }
+  const moved = steps.filter(s => s.movement && s.time_us > 0), moving = moved.reduce((t, s) => t + s.time_us, 0);
+  const missed = data.remarks.filter(r => /^not (fused|recognised)/.test(r.text)), gain = missed.reduce((t, r) => t + (r.gain_us || 0), 0);
+  $("answer").append(total ? ` Copies and reformats: ${moved.length ? `${moved.length}, ${time(moving)}, ${percent(moving / total)}` : "none"}.` : "",
+    ` Not fused where a rule came close: ${missed.length ? `${missed.length}, about ${time(gain)} (see Remarks)` : "nothing"}.`);
   kinds.slice(0, 6).forEach((k, i) => legend($("kinds"), `--c${i}`, `${k} ${total ? percent(kindTimes.get(k) / total) : ""}`));
   if (kinds.length > 6) legend($("kinds"), "--c6", "others");
 }
@@ -321,7 +325,7 @@ function types() {
 
 function remarks() {
   const stages = new Map();
-  for (const r of data.remarks) stages.has(r.stage) ? stages.get(r.stage).push(r) : stages.set(r.stage, [r]);
+  for (const r of [...data.remarks].sort((a, b) => (b.gain_us || 0) - (a.gain_us || 0))) stages.has(r.stage) ? stages.get(r.stage).push(r) : stages.set(r.stage, [r]);
   if (!stages.size) $("remarks").append("Nothing to report.");
   for (const [stage, list] of stages) {
     $("remarks").append(el("h3", {}, `${stage} (${list.length})`));
@@ -330,6 +334,8 @@ function remarks() {
       const item = el("li");
       if (r.nodes.length) item.append(el("code", {}, r.nodes[0]), ": ");
       item.append(r.text);
+      if (r.gain_us >= 0.05) item.append(`; would save about ${time(r.gain_us)}`);
+      if (r.edit) item.append(el("div", {class: "dim"}, "to allow it: " + r.edit));
       ul.append(item);
     }
     $("remarks").append(ul);

@@ -3,6 +3,7 @@
 // the cache.
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "backends/cpu/cpu_stream.h"
 #include "backends/cpu/cpu_tactics.h"
@@ -65,6 +66,7 @@ class AttentionKernel final : public Kernel {
     const Attributes& a = view.node().attributes;
     scale_ = a.get<float>("scale", 1.0f);
     causal_ = a.get<int64_t>("is_causal", 0) != 0;
+    if (a.get<int64_t>("nan_if_empty", 0) != 0) empty_ = std::numeric_limits<float>::quiet_NaN();
     const Dims& q = view.input(0).dims;
     batch_ = q[0], heads_ = q[1], queries_ = q[2], size_ = q[3];
     keys_ = view.input(1).dims[2], value_size_ = view.input(2).dims[3];
@@ -202,7 +204,7 @@ class AttentionKernel final : public Kernel {
   }
 
   /// Turns the scores of one query into exp(score - top), zeros for keys it does not see; returns 1 / their
-  /// sum, 0 where every score is -inf.
+  /// sum, 0 (or NaN) where every score is -inf.
   float softmax(const LaunchArgs& args, int64_t b, int64_t h, int64_t query, int64_t seen,
                 float* scores) const {
     const RowKernels& row = row_kernels();
@@ -219,7 +221,7 @@ class AttentionKernel final : public Kernel {
     std::fill(scores + own, scores + seen, 0.0f);
     if (top == -HUGE_VALF) {
       std::fill(scores, scores + own, 0.0f);
-      return 0;
+      return own > 0 ? empty_ : 0;
     }
     return static_cast<float>(1 / row.exp_sum(scores, own, top, scores));
   }
@@ -233,6 +235,7 @@ class AttentionKernel final : public Kernel {
   Dims mask_strides_;
   int64_t mask_batch_ = 1;  // batches that have masks of their own; the others repeat them
   float scale_ = 1;
+  float empty_ = 0;  // what a row that is masked whole is multiplied with
   int64_t batch_ = 0, heads_ = 0, queries_ = 0, keys_ = 0, size_ = 0, value_size_ = 0;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/conv/winograd_transform.h"
 
+#include <cmath>
+
 #include "base/error.h"
 
 namespace wootz {
@@ -34,7 +36,7 @@ void kernel_matrix(int m, double g[6][3]) {
     double norm = 1;
     for (int k = 0; k < 5; ++k)
       if (k != j) norm *= points[j] - points[k];
-    for (int e = 0; e < 3; ++e) g[j][e] = (e == 0 ? 1 : e == 1 ? points[j] : points[j] * points[j]) / norm;
+    for (int e = 0; e < 3; ++e) g[j][e] = std::pow(points[j], e) / norm;
   }
   g[5][0] = g[5][1] = 0;
   g[5][2] = 1;

@@ -139,38 +139,29 @@ inline void panel_product(const PanelArgs& g) {
   }
 }
 
+/// One row, from memory rather than from the cache. Every element is one chain over k, as in panel_tile: a
+/// row has the same bits alone and among others.
 template <int NV>
 void vector_panel(const PanelArgs& g) {
   constexpr int64_t kAhead = 2048;  // floats: far enough that the lines come from memory in time
   const int last = g.n - (NV - 1) * kWidth;
   const float* b = g.b;
-  const float* x = g.a;
-  Vec acc[2][NV];
-#pragma GCC unroll 8
-  for (int j = 0; j < NV; ++j) {
-    acc[0][j] =
-        g.bias ? (j + 1 < NV ? load(g.bias + kWidth * j) : load_n(g.bias + kWidth * j, last)) : set1(0);
-    acc[1][j] = set1(0);
-  }
-  int64_t p = 0;
-  for (; p + 2 <= g.segment_length; p += 2, b += 2 * g.ldb)
-#pragma GCC unroll 8
-    for (int h = 0; h < 2; ++h) {
-      const float* row = b + h * g.ldb;
-#pragma GCC unroll 8
-      for (int j = 0; j < NV; j += 16 / kWidth)
-        _mm_prefetch(reinterpret_cast<const char*>(row + kWidth * j + kAhead), _MM_HINT_T0);
-      const Vec xv = set1(x[p + h]);
-#pragma GCC unroll 8
-      for (int j = 0; j < NV; ++j) acc[h][j] = fmadd(xv, load(row + kWidth * j), acc[h][j]);
-    }
-  if (p < g.segment_length)
-#pragma GCC unroll 8
-    for (int j = 0; j < NV; ++j) acc[0][j] = fmadd(set1(x[p]), load(b + kWidth * j), acc[0][j]);
+  Vec acc[NV];
 #pragma GCC unroll 8
   for (int j = 0; j < NV; ++j)
-    store_n(g.c + kWidth * j, min(set1(g.high), max(set1(g.low), add(acc[0][j], acc[1][j]))),
-            j + 1 < NV ? kWidth : last);
+    acc[j] = g.bias ? (j + 1 < NV ? load(g.bias + kWidth * j) : load_n(g.bias + kWidth * j, last)) : set1(0);
+#pragma GCC unroll 2
+  for (int64_t p = 0; p < g.segment_length; ++p, b += g.ldb) {
+#pragma GCC unroll 8
+    for (int j = 0; j < NV; j += 16 / kWidth)
+      _mm_prefetch(reinterpret_cast<const char*>(b + kWidth * j + kAhead), _MM_HINT_T0);
+    const Vec x = set1(g.a[p]);
+#pragma GCC unroll 8
+    for (int j = 0; j < NV; ++j) acc[j] = fmadd(x, load(b + kWidth * j), acc[j]);
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < NV; ++j)
+    store_n(g.c + kWidth * j, min(set1(g.high), max(set1(g.low), acc[j])), j + 1 < NV ? kWidth : last);
 }
 
 inline void vector_product(const PanelArgs& g) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace wootz {
 namespace {
@@ -103,10 +104,12 @@ class Planner {
     if (!starts || (view_.has_input(3) && !axes) || (view_.has_input(4) && !steps))
       return refuse("bounds that only the run tells");
     Dims strides = from.strides;
+    std::vector<char> is_cut(from.dims.size(), 0);
     int64_t offset = 0;
     for (size_t i = 0; i < starts->size(); ++i) {
       const int64_t named = axes ? (*axes)[i] : static_cast<int64_t>(i);
       const auto a = static_cast<size_t>(named < 0 ? named + static_cast<int64_t>(from.dims.size()) : named);
+      if (std::exchange(is_cut[a], 1)) return refuse("an axis that is cut twice");
       const int64_t step = steps ? (*steps)[i] : 1, dim = from.dims[a];
       int64_t start = (*starts)[i];
       if (start < 0) start = start < -dim ? (step > 0 ? 0 : -1) : start + dim;

@@ -50,6 +50,9 @@ AttentionProblem AttentionProblem::read(const Problem& problem) {
        number("Queries", q.dims[2]) + number("Keys", k.dims[2]) + number("Size", q.dims[3]) +
        number("ValueSize", v.dims[3]) + number("HasMask", has_mask) + number("MaskBatch", mask_batch) +
        number("PositiveScale", scale > 0) + number("Causal", a.get<int64_t>("is_causal", 0) != 0);
+  const bool is_nan = a.get<int64_t>("nan_if_empty", 0) != 0 && k.dims[2] > 0;
+  t += "static WZ_FN float empty_row() { return wz::float_of_bits(" +
+       std::string(is_nan ? "0x7fc00000u" : "0u") + "); }\n";
   t += "static WZ_FN float scale() { return " +
        register_literal(DType::kFloat32, scale * std::numbers::log2e) + "; }\n";
   t += "static WZ_FN float plain_scale() { return " + register_literal(DType::kFloat32, scale) + "; }\n";

@@ -277,7 +277,7 @@ WZ_FN void consume(const Shared& shared, const TensorMap& map_y, const MaskEleme
       for (int r = 0; r < 2; ++r) {
         float sum = rows.sum[r];
         sum += wz::shuffle_xor(sum, 1), sum += wz::shuffle_xor(sum, 2);
-        inverse[r] = sum == 0 ? 0.0f : 1.0f / sum;
+        inverse[r] = sum == 0 ? P::empty_row() : 1.0f / sum;
       }
       named_sync(1 + consumer, 128);  // all four warps have read the queries
       store_rows(out, inverse, query, map_y, p, first_row, warp, lane);

@@ -163,7 +163,7 @@ struct AttentionSplit {
     float all = 0;
 #pragma unroll
     for (int w = 0; w < P::kWarps; ++w) all += room.sums[w][row] * exp2_normal(room.tops[w][row] - shift);
-    return all == 0 ? 0.0f : exp2_normal(room.tops[warp][row] - shift) / all;
+    return all == 0 ? P::empty_row() : exp2_normal(room.tops[warp][row] - shift) / all;
   }
 
   static WZ_FN void join(const float* parts, T* y, int first_row) {

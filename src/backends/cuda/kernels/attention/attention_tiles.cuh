@@ -128,7 +128,8 @@ struct AttentionTiles {
     }
     sum0 += shuffle_xor(sum0, 1), sum0 += shuffle_xor(sum0, 2);
     sum1 += shuffle_xor(sum1, 1), sum1 += shuffle_xor(sum1, 2);
-    const float inverse0 = sum0 == 0 ? 0.0f : 1.0f / sum0, inverse1 = sum1 == 0 ? 0.0f : 1.0f / sum1;
+    const float inverse0 = sum0 == 0 ? P::empty_row() : 1.0f / sum0;
+    const float inverse1 = sum1 == 0 ? P::empty_row() : 1.0f / sum1;
 #pragma unroll
     for (int n = 0; n < kV / 8; ++n) {
       const int at = n * 8 + quad * 2;
@@ -223,7 +224,7 @@ struct AttentionWarps {
     }
 #pragma unroll
     for (int m = 16; m > 0; m /= 2) sum += shuffle_xor(sum, m);
-    const F inverse = sum == 0 ? F(0) : F(1) / sum;
+    const F inverse = sum == 0 ? static_cast<F>(P::empty_row()) : F(1) / sum;
     if (!live) return;
 #pragma unroll
     for (int c = 0; c < kColumns; ++c)

@@ -2,6 +2,7 @@
 #include "backends/cuda/kernels/movement/movement_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/cuda/codegen/main_view.h"
 #include "backends/cuda/kernels/movement/copy_pieces.h"
@@ -103,11 +104,13 @@ class Planner {
     if (!starts || (view_.has_input(3) && !axes) || (view_.has_input(4) && !steps))
       return "bounds that only the run tells";
     Dims strides = own;
+    std::vector<char> is_cut(own.size(), 0);
     int64_t offset = 0;
     const auto rank = static_cast<int64_t>(own.size());
     for (size_t i = 0; i < starts->size(); ++i) {
       const int64_t named = axes ? (*axes)[i] : static_cast<int64_t>(i);
       const auto a = static_cast<size_t>(named < 0 ? named + rank : named);
+      if (std::exchange(is_cut[a], 1)) return "an axis that is cut twice";
       const int64_t step = steps ? (*steps)[i] : 1, dim = from().dims[a];
       int64_t start = (*starts)[i];
       if (start < 0) start = start < -dim ? (step > 0 ? 0 : -1) : start + dim;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuning/sampled_reference.h"
+#include "runtime/sampled_reference.h"
 
 #include <algorithm>
 #include <random>
@@ -8,7 +8,7 @@
 #include "memory/placement.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
-#include "tuning/node_slices.h"
+#include "runtime/node_slices.h"
 
 namespace wootz {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuning/node_slices.h"
+#include "runtime/node_slices.h"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/self_tests.h"
+
+#include <algorithm>
+
+#include "device/device_backend.h"
+#include "device/region.h"
+#include "ir/element.h"
+#include "memory/bind_shapes.h"
+#include "ops/strided_copy.h"
+#include "runtime/judge_region.h"
+#include "runtime/make_kernel.h"
+
+namespace wootz {
+namespace {
+
+/// Memory for an operand at its strides, and the address of its first element.
+struct Operand {
+  Tensor memory;
+  void* first = nullptr;
+};
+
+Operand make_operand(const TensorDesc& d) {
+  int64_t low = 0, high = 0;
+  for (size_t i = 0; i < d.dims.size(); ++i)
+    (d.strides[i] < 0 ? low : high) += std::max<int64_t>(d.dims[i] - 1, 0) * d.strides[i];
+  // Kernels may read whole vectors to the end of a row.
+  constexpr int64_t kSlack = 64;
+  Operand operand{Tensor::zeros(d.dtype, {high - low + 1 + kSlack}), nullptr};
+  operand.first = operand.memory.as<char>() - low * static_cast<int64_t>(dtype_size(d.dtype));
+  return operand;
+}
+
+/// Of a 64-bit number, all bits from all bits.
+uint64_t mixed(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+Tensor floats(const TensorDesc& d, uint64_t seed) {
+  Tensor t = Tensor::zeros(d.dtype, d.dims);
+  // A broadcast view's elements share memory, so they get one value.
+  visit_numeric(d.dtype, [&](auto element) {
+    using T = decltype(element);
+    if constexpr (std::is_constructible_v<T, double> && !std::is_integral_v<T>) {
+      Dims index(d.dims.size(), 0);
+      for (int64_t k = 0; k < t.size(); ++k, next_index(d.dims, index)) {
+        int64_t place = 0;
+        for (size_t i = 0; i < index.size(); ++i) place += index[i] * d.strides[i];
+        const uint64_t bits = mixed(seed + static_cast<uint64_t>(place) * 0x9e3779b97f4a7c15);
+        t.as<T>()[k] = T(double(bits >> 11) * 0x1p-52 - 1);
+      }
+    }
+  });
+  return t;
+}
+
+std::string name_of(const Node& node) { return node.origins.empty() ? node.op : node.origins[0]; }
+
+class SelfTestRun {
+ public:
+  SelfTestRun(const EngineData& engine, const Backend& backend)
+      : engine_(engine), backend_(backend), stream_(backend.make_stream(engine.threads)) {
+    std::vector<Dims> dims;
+    for (const Value* v : engine.graph->inputs()) dims.push_back(engine.tuned_shapes.at(v->name));
+    plan_ = plan_strides(*engine.graph, bind_shapes(*engine.graph, dims), sharing_of(engine));
+    for (const auto& node : engine.graph->nodes()) nodes_.push_back(node.get());
+  }
+
+  void run(const SelfTest& test) {
+    const Node& node = *nodes_[test.step];
+    if (!is_region(node) || plan_.interpreted[test.step]) return;
+    const Problem problem = problem_of(node, plan_, engine_.threads);
+    const std::vector<Datum> inputs = self_test_inputs(problem, test.seed);
+    if (inputs.size() != problem.inputs.size()) return;
+    const MadeKernel made =
+        make_kernel(problem, engine_.steps[test.step], backend_, [](const Kernel&) { return true; });
+    launch(problem, inputs, *made.kernel);
+    for (size_t i = 0; i < std::min(test.at.size(), problem.outputs.size()); ++i) {
+      const RegionJudgement found = judge(problem.outputs[i], outputs_[i], test, i);
+      if (!found.failure.empty())
+        throw Error(
+            ErrorKind::kInvalidEngine,
+            "the self-test of region " + std::to_string(test.step) + " (" + name_of(node) + ") by " +
+                made.tactic_id + " failed: " + found.failure +
+                "; the file is damaged or this machine computes otherwise: build the engine again here "
+                "(or load it without the self-test)");
+    }
+  }
+
+ private:
+  void launch(const Problem& problem, const std::vector<Datum>& inputs, Kernel& kernel) {
+    std::vector<Operand> operands;
+    std::vector<void*> in, out;
+    outputs_.clear();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const TensorDesc& d = problem.inputs[i];
+      in.push_back(nullptr);
+      if (d.constant || d.dtype == DType::kUndefined) continue;
+      operands.push_back(make_operand(d));
+      in.back() = operands.back().first;
+      copy_strided(d.dtype, d.dims, inputs[i].tensor.data(), contiguous_strides(d.dims), in.back(),
+                   d.strides);
+    }
+    for (const TensorDesc& d : problem.outputs) {
+      outputs_.push_back(d.dtype == DType::kUndefined ? Operand() : make_operand(d));
+      out.push_back(outputs_.back().first);
+    }
+    Tensor workspace = Tensor::zeros(DType::kUint8, {static_cast<int64_t>(kernel.workspace_bytes()) + 64});
+    stream_->begin_run();
+    kernel.launch({in.data(), out.data(), workspace.data(), stream_.get()});
+    stream_->end_run();
+    if (std::exception_ptr error = stream_->take_error()) std::rethrow_exception(error);
+  }
+
+  static RegionJudgement judge(const TensorDesc& d, const Operand& found, const SelfTest& test,
+                               size_t output) {
+    std::vector<double> got;
+    for (int64_t flat : test.at[output]) {
+      if (flat < 0 || flat >= d.size())
+        throw Error(ErrorKind::kInvalidEngine, "a self-test looks at an element that its output lacks");
+      int64_t place = 0;
+      for (size_t i = d.dims.size(); i-- > 0; flat /= d.dims[i]) place += flat % d.dims[i] * d.strides[i];
+      const auto* first =
+          static_cast<const char*>(found.first) + place * static_cast<int64_t>(dtype_size(d.dtype));
+      got.push_back(Tensor::view(d.dtype, {1}, const_cast<char*>(first), nullptr).to_doubles()[0]);
+    }
+    const Dims dims{static_cast<int64_t>(got.size())};
+    return compare_elements(Tensor::from<double>(DType::kFloat64, dims, test.expected[output]),
+                            Tensor::from<double>(DType::kFloat64, dims, got), test.bound);
+  }
+
+  const EngineData& engine_;
+  const Backend& backend_;
+  std::unique_ptr<Stream> stream_;
+  ShapePlan plan_;
+  std::vector<const Node*> nodes_;
+  std::vector<Operand> outputs_;
+};
+
+}  // namespace
+
+std::vector<Datum> self_test_inputs(const Problem& problem, uint64_t seed) {
+  std::vector<Datum> inputs;
+  for (const TensorDesc& d : problem.inputs) {
+    if (d.dtype == DType::kUndefined)
+      inputs.emplace_back();
+    else if (d.constant)
+      inputs.emplace_back(*d.constant);
+    else if (is_float(d.dtype))
+      inputs.emplace_back(floats(d, seed += 1));
+    else
+      return {};
+  }
+  return inputs;
+}
+
+void run_self_tests(const EngineData& engine) {
+  const Backend* backend = find_backend(BackendRegistry::global(), engine.backend);
+  if (engine.self_tests.empty() || !backend || as_device(*backend)) return;
+  SelfTestRun run(engine, *backend);
+  for (const SelfTest& test : engine.self_tests) run.run(test);
+}
+
+}  // namespace wootz
