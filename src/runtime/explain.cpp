@@ -131,11 +131,17 @@ std::string step_line(const EngineData& e, const Node& node, const ShapePlan& pl
 }
 
 std::string remark_line(const RemarkRecord& r) {
-  std::string line = "  " + r.stage + ": " + (r.origins.empty() ? "" : r.origins[0] + ": ") + r.text;
+  std::string line = "  ";
+  line += r.stage;
+  line += ": ";
+  if (!r.origins.empty()) line += r.origins[0], line += ": ";
+  line += r.text;
   char gain[48];
   std::snprintf(gain, sizeof gain, "; would save about %.1f us", r.gain_us);
   if (r.gain_us >= 0.05) line += gain;
-  return line + (r.edit.empty() ? "" : "\n      to allow it: " + r.edit) + "\n";
+  if (!r.edit.empty()) line += "\n      to allow it: ", line += r.edit;
+  line += "\n";
+  return line;
 }
 
 /// What would save most first; the others in the order of the build.
