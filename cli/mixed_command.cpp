@@ -110,4 +110,16 @@ Engine search_types(const Options& o) {
   return result.engine;
 }
 
+Engine build_in_int8(const Options& o) {
+  Options plain = o;
+  plain.precision = Options().precision;
+  BuildOptions b = build_options(plain);
+  ProgressLine line;
+  b.progress = [&](const BuildProgress& p) { return line(p); };
+  const Int8Result result = build_int8(o.model, b);
+  line.clear();
+  if (!o.json) std::printf("%s\n", result.reason.c_str());
+  return result.engine;
+}
+
 }  // namespace wootz::cli

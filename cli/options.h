@@ -63,6 +63,8 @@ bool is_engine(const std::string& path);
 Engine open_model(const Options& options);
 /// `--precision mixed`: searches, prints the trials, writes the file of types.
 Engine search_types(const Options& options);
+/// `--precision int8`: quantizes on the samples and says which engine was kept.
+Engine build_in_int8(const Options& options);
 /// The same for a command that makes up inputs: --shapes then says theirs.
 Engine open_for_inputs(const Options& options);
 

@@ -64,6 +64,8 @@ QuantizeOptions options_from(const nb::dict& kwargs) {
       {"dynamic", [&](nb::handle v) { o.dynamic = nb::cast<bool>(v); }},
       {"sums", [&](nb::handle v) { o.sums = nb::cast<bool>(v); }},
       {"depthwise", [&](nb::handle v) { o.depthwise = nb::cast<bool>(v); }},
+      {"fused_sums", [&](nb::handle v) { o.fused_sums = nb::cast<bool>(v); }},
+      {"least_channels", [&](nb::handle v) { o.least_channels = nb::cast<int64_t>(v); }},
       {"keep", [&](nb::handle v) { o.keep = nb::cast<std::vector<std::string>>(v); }},
       {"calibration", [&](nb::handle v) { o.calibration = nb::cast<std::string>(v); }},
       {"max_samples", [&](nb::handle v) { o.max_samples = nb::cast<size_t>(v); }},

@@ -23,6 +23,11 @@ void add_range_flags(CLI::App& c, QuantizeOptions& o) {
   c.add_flag("--dynamic", o.dynamic,
              "MatMul, Gemm and LSTM measure their inputs in every run; needs no samples");
   c.add_flag("--sums", o.sums, "operands of residual sums get 8 bits too");
+  c.add_option("--least-channels", o.least_channels,
+               "convolutions of fewer input channels a group stay float32 (16 for GPUs)")
+      ->capture_default_str();
+  c.add_flag("--fused-sums", o.fused_sums,
+             "the same, but the result of a convolution that nothing else reads stays float (for GPUs)");
   c.add_flag("--depthwise", o.depthwise, "convolutions of few channels a group get 8 bits too");
   c.add_option("--keep", o.keep,
                "pattern (name, output or operator; * and ? match) of nodes that stay float32");

@@ -42,4 +42,19 @@ struct MixedResult {
 /// misses the budget (with the best error reached).
 WOOTZ_API MixedResult build_mixed(const std::string& onnx_path, const MixedOptions& options);
 
+/// The engine of a model that was quantized for the build, or of the model itself where that is faster.
+struct Int8Result {
+  Engine engine;
+  bool is_int8 = false;
+  double int8_ms = 0, other_ms = 0;  // of a run on the first sample, in turn; 0: not timed
+  std::string other;                 // what is not in 8 bits: "fp16" on GPUs, "fp32" on CPUs
+  std::string reason;                // of the choice, with both times
+};
+
+/// Quantizes the float32 model on options.samples (wootz/quantize.h; on GPUs residual sums too, convolutions
+/// of fewer than 16 input channels not), builds it and the model as it is in `other`, and keeps the faster
+/// one; untuned builds and builds for a GPU that is not here are not timed and stay int8. options.precision
+/// is not read. Throws Error: kInvalidArgument without samples or for a model that is quantized already.
+WOOTZ_API Int8Result build_int8(const std::string& onnx_path, const BuildOptions& options);
+
 }  // namespace wootz

@@ -27,12 +27,16 @@ struct QuantizeOptions {
   double balance = 0;               // 0: off; (0, 1]: share of activations' outliers that goes into weights
   bool dynamic = false;             // MatMul, Gemm and LSTM measure their inputs in every run; no samples
   bool sums = false;                // both operands of a residual sum get 8 bits too
-  bool depthwise = false;           // convolutions of one channel a group as well
-  std::vector<std::string> keep;    // patterns (name, output or operator; * and ?) that stay float32
-  std::string calibration;          // text of a calibration file; instead of samples
-  size_t max_samples = 512;         // of the source
-  size_t report_samples = 4;        // that both models run on to measure the error; 0: none
-  int threads = 0;                  // 0: every CPU that the process may use
+  /// Of a residual sum only the operand that no kernel adds on its way: one of two convolutions, none where
+  /// the other comes in 8 bits already. For GPUs.
+  bool fused_sums = false;
+  bool depthwise = false;         // convolutions of one channel a group as well
+  int64_t least_channels = 1;     // of a group, below which convolutions stay float32
+  std::vector<std::string> keep;  // patterns (name, output or operator; * and ?) that stay float32
+  std::string calibration;        // text of a calibration file; instead of samples
+  size_t max_samples = 512;       // of the source
+  size_t report_samples = 4;      // that both models run on to measure the error; 0: none
+  int threads = 0;                // 0: every CPU that the process may use
   std::function<bool(const BuildProgress&)> progress;  // return false to cancel
 };
 

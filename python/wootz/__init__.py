@@ -47,7 +47,8 @@ def quantize(model, output, samples=None, **options):
 
     samples: an iterable of {input name: array}. Options: method="mse" (or "max", "percentile", "entropy"),
     percentile=99.99, per_channel=True, signed_activations=False, bias_correction=False, equalize=False, balance=0.0,
-    dynamic=False (no samples needed), sums=False, depthwise=False, keep=[patterns of nodes that stay float32],
+    dynamic=False (no samples needed), sums=False, depthwise=False, least_channels=1, fused_sums=False,
+    keep=[patterns of nodes that stay float32],
     calibration=text of an earlier report instead of samples, max_samples=512, report_samples=4, threads=0,
     progress=callable(stage, detail, fraction) that may return False to cancel.
     """

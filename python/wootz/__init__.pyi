@@ -92,6 +92,8 @@ def quantize(
     dynamic: bool = False,
     sums: bool = False,
     depthwise: bool = False,
+    fused_sums: bool = False,
+    least_channels: int = 1,
     keep: Sequence[str] = ...,
     calibration: str = "",
     max_samples: int = 512,

@@ -32,7 +32,7 @@ class Inserter {
     for (const QuantTarget& t : targets_)
       if (t.is_conv()) feeds_conv_.insert(t.x);
     if (options_.sums)
-      for (Value* v : sum_operands(graph_, targets_))
+      for (Value* v : sum_operands(graph_, targets_, options_.fused_sums))
         if (const auto* e = range_of(*v); e && !dequantized_.contains(v)) quantize_activation(v, *e, true);
     std::vector<QuantizedNode> left;
     for (const QuantTarget& t : targets_) {
@@ -197,7 +197,7 @@ class Inserter {
 
 }  // namespace
 
-std::vector<Value*> sum_operands(const Graph& graph, const std::vector<QuantTarget>& targets) {
+std::vector<Value*> sum_operands(const Graph& graph, const std::vector<QuantTarget>& targets, bool fused) {
   std::set<const Node*> convs;
   for (const QuantTarget& t : targets)
     if (t.is_conv()) convs.insert(t.node);
@@ -212,8 +212,12 @@ std::vector<Value*> sum_operands(const Graph& graph, const std::vector<QuantTarg
     if (!is_activation(a) || !is_activation(b) ||
         (!convs.contains(a->producer()) && !convs.contains(b->producer())))
       continue;
+    const auto joins = [&](const Value* v) {
+      return fused && convs.contains(v->producer()) && v->uses().size() == 1;
+    };
+    const Value* kept = joins(b) ? b : joins(a) ? a : nullptr;
     for (Value* v : {a, b})
-      if (std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
+      if (v != kept && std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
   }
   return found;
 }

@@ -12,7 +12,7 @@ namespace wootz {
 
 struct InsertOptions {
   bool per_channel = true;
-  bool sums = false;
+  bool sums = false, fused_sums = false;
   /// By activation; where given, the mean error of rounding leaves the bias.
   std::map<std::string, ChannelMeans> means;
 };
@@ -25,7 +25,8 @@ std::vector<QuantizedNode> insert_quantization(Graph& graph, const std::vector<Q
                                                const Calibration& calibration, const InsertOptions& options);
 
 /// Both operands of Add nodes that feed no product directly but join convolutions: those that `sums` gives 8
-/// bits to.
-std::vector<Value*> sum_operands(const Graph& graph, const std::vector<QuantTarget>& targets);
+/// bits to. `fused`: one operand of each stays float, the result of a convolution that nothing else reads and
+/// whose kernel can add the other.
+std::vector<Value*> sum_operands(const Graph& graph, const std::vector<QuantTarget>& targets, bool fused);
 
 }  // namespace wootz

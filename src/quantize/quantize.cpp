@@ -120,7 +120,7 @@ class Quantization {
   void quantize_by_samples() {
     TargetChoice choice = targets();
     Calibration calibration;
-    InsertOptions insert{options_.per_channel, options_.sums, {}};
+    InsertOptions insert{options_.per_channel, options_.sums || options_.fused_sums, options_.fused_sums, {}};
     if (!options_.calibration.empty()) {
       calibration = Calibration::from_json(options_.calibration);
       check_names(calibration);
@@ -157,8 +157,8 @@ class Quantization {
       const std::map<std::string, QuantParameters>& rounding = {}) {
     std::map<std::string, int64_t> axes;
     for (const QuantTarget& t : targets) axes[t.x->name] = t.channel_axis;
-    if (options_.sums)
-      for (const Value* v : sum_operands(graph_, targets)) axes.emplace(v->name, 1);
+    if (options_.sums || options_.fused_sums)
+      for (const Value* v : sum_operands(graph_, targets, options_.fused_sums)) axes.emplace(v->name, 1);
     return collect_stats(
         graph_, samples_, axes, options_.threads,
         [&](size_t index) {

@@ -27,6 +27,9 @@ std::string read_target(Node& node, const QuantizeOptions& options, QuantTarget&
   if (t.is_conv()) {
     t.groups = node.attributes.get<int64_t>("group", 1);
     if (node.input(2) && !node.input(2)->is_constant()) return "its bias is computed";
+    if (const int64_t few = t.w->constant->dims()[1]; few < options.least_channels)
+      return std::to_string(few) + " channels a group, at least " + std::to_string(options.least_channels) +
+             " were asked for";
     if (t.groups > 1 && t.w->constant->dims()[1] < kFewChannels && !options.depthwise)
       return "few channels a group: float32 is as fast (--depthwise asks for 8 bits)";
     return "";

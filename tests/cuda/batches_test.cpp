@@ -8,7 +8,7 @@
 #include <set>
 
 #include "backends/cuda/codegen/planned_tactic.h"
-#include "tests/cuda/contraction_cases.h"
+#include "tests/cuda/bytes_cases.h"
 #include "tests/cuda/emulated.h"
 #include "tuning/race.h"
 
@@ -106,6 +106,14 @@ void elementwise(CudaCase& test, int64_t batch) {
       .result("y");
 }
 
+void product_of_bytes(CudaCase& test, int64_t batch) {
+  BytesRegion(test, {.a_zero = 5, .residual = true}).product(50 * batch, 96, 128);
+}
+void convolution_of_bytes(CudaCase& test, int64_t batch) {
+  BytesRegion(test, {}).convolution(
+      {.n = batch, .c = 80, .h = 7, .w = 9, .m = 64, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}});
+}
+
 std::vector<std::pair<const char*, Region>> regions() {
   const ConvolutionCase pointwise_conv = {
       .n = 1, .c = 24, .h = 8, .w = 8, .m = 40, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}};
@@ -131,6 +139,8 @@ std::vector<std::pair<const char*, Region>> regions() {
   ProductCase odd = {.a = {1, 5, 64}, .b = {64, 72}, .constant_b = false}, floats = rows;
   floats.dtype = DType::kFloat32;
   return {
+      {"product of bytes", product_of_bytes},
+      {"convolution of bytes", convolution_of_bytes},
       {"rows", product(rows)},
       {"one row an image", product({.a = {1, 520}, .b = {520, 136}, .bias = true})},
       {"transposed result", with_result_strides(product(plain),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--precision mixed` keeps its budget on the samples, is never slower than float32 as measured, and says what it tried."""
+"""`--precision mixed` keeps its budget on the samples, is never slower than float32 as measured, and says what it tried; `--precision int8`
+is kept where it is faster."""
 import json
 import os
 import pathlib
@@ -96,6 +97,33 @@ class Mixed(unittest.TestCase):
         self.assertEqual(run.returncode, 2)
         self.assertIn("at least one sample", run.stderr)
         self.assertEqual(self.build("--max-error", "0")[0].returncode, 2)
+
+    def int8(self, *flags):
+        return subprocess.run([COMMAND, "build", self.model, "-o", self.engine, "--precision", "int8", "--timing-cache", "", *flags],
+                              capture_output=True, text=True)
+
+    def test_int8_is_timed_beside_float32(self):
+        run = self.int8("--samples", self.sample)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stdout, r"(int8|fp32): int8 took [0-9.]+ ms, fp32 [0-9.]+ ms")
+        explained = subprocess.run([COMMAND, "explain", self.engine], capture_output=True, text=True).stdout
+        self.assertEqual("MatMulInteger" in explained, run.stdout.startswith("int8"))
+
+    def test_untimed_int8_stays_int8_and_is_near_float32(self):
+        run = self.int8("--samples", self.sample, "--no-tune")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("nothing was timed", run.stdout)
+        found, plain = str(self.folder / "found.npz"), str(self.folder / "plain.npz")
+        for model, to in ((self.engine, found), (self.model, plain)):
+            subprocess.run([COMMAND, "run", model, "--inputs", self.sample, "--outputs", to], check=True, capture_output=True)
+        ours, theirs = np.load(found)["y"], np.load(plain)["y"]
+        self.assertGreater(np.abs(ours - theirs).max(), 0)
+        self.assertLess(np.abs(ours - theirs).max(), 0.1 * np.abs(theirs).max())
+
+    def test_int8_needs_samples(self):
+        run = self.int8()
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--samples", run.stderr)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,8 @@ void parse_precision(std::string_view text, PrecisionOptions& options) {
   const auto type = options.tf32 ? DType::kFloat32 : type_from(text);
   if (!type)
     throw Error(ErrorKind::kInvalidArgument,
-                "--precision: expected fp32, tf32, fp16 or bf16, found '" + std::string(text) + "'");
+                "--precision: expected fp32, tf32, fp16 or bf16, found '" + std::string(text) +
+                    "'; 8 bits are int8 of `wootz build`, or models that `wootz quantize` makes");
   options.type = *type;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GEMM and implicit-GEMM convolution of 8-bit elements for sm_90a: D[row, column] = finish(A[row, k] * B[column, k]), integers
-// with exact sums in int32, floats of 8 bits with sums in float32.
+// GEMM and implicit-GEMM convolution of 8-bit integers for sm_90a: D[row, column] = finish(A[row, k] * B[column, k]), with exact
+// sums in int32.
 //
 // The pipeline is that of gemm_sm90.cu (pipeline_sm90.cuh). A lane of the matrix unit holds columns 2q and 2q + 1 of every eight;
 // B's columns come in an order that makes these the result's columns 4q ... 4q + 3 of every sixteen, so that four bytes leave as

@@ -304,27 +304,17 @@ StagedOperands HopperOperands::staged(bool directly) const {
 }
 
 std::string wgmma_bytes_source(int64_t n, DType a, DType b) {
-  const auto name = [](DType d) -> std::string {
-    switch (d) {
-      case DType::kUint8: return "u8";
-      case DType::kInt8: return "s8";
-      case DType::kFloat8E5M2: return "e5m2";
-      default: return "e4m3";
-    }
-  };
-  const bool floats = is_float(a);
-  const std::string sum = floats ? "float" : "i32", count = std::to_string(n / 2);
-  std::string text = "using Sum = " + sum + ";\nWZ_FN void wgmma(Sum (&d)[" + count +
+  const auto name = [](DType d) { return std::string(d == DType::kUint8 ? "u8" : "s8"); };
+  const std::string count = std::to_string(n / 2);
+  std::string text = "using Sum = i32;\nWZ_FN void wgmma(Sum (&d)[" + count +
                      "], u64 a, u64 b, int accumulate) {\n#ifdef WZ_EMULATED\n  multiply_bytes_emulated<" +
                      std::string(memory_type(a)) + ", " + std::string(memory_type(b)) +
                      ">(d, a, b, accumulate);\n#else\n  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" +
                      std::to_string(n / 2 + 2) + ", 0;\\n" + "wgmma.mma_async.sync.aligned.m64n" +
-                     std::to_string(n) + "k32." + (floats ? "f32." : "s32.") + name(a) + "." + name(b) + " {";
+                     std::to_string(n) + "k32.s32." + name(a) + "." + name(b) + " {";
   for (int64_t i = 0; i < n / 2; ++i) text += (i ? ",%" : "%") + std::to_string(i);
-  text +=
-      "}, %" + count + ", %" + std::to_string(n / 2 + 1) + ", p" + (floats ? ", 1, 1" : "") + "; }\"\n  : ";
-  const std::string constraint = floats ? "\"+f\"(d[" : "\"+r\"(d[";
-  for (int64_t i = 0; i < n / 2; ++i) text += (i ? "," : "") + constraint + std::to_string(i) + "])";
+  text += "}, %" + count + ", %" + std::to_string(n / 2 + 1) + ", p; }\"\n  : ";
+  for (int64_t i = 0; i < n / 2; ++i) text += (i ? ",\"+r\"(d[" : "\"+r\"(d[") + std::to_string(i) + "])";
   return text + "\n  : \"l\"(a), \"l\"(b), \"r\"(accumulate));\n#endif\n}\n";
 }
 

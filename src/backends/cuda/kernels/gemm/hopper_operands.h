@@ -82,8 +82,8 @@ class HopperOperands {
 
 enum class OperandA { kShared, kRegisters };
 enum class OperandB { kAlongK, kAlongN };  // which index neighbours in memory
-/// D[64, n] (+)= A[64, 32] * B[n, 32]^T as a function wgmma(d, a, b, accumulate) of 8-bit elements, both
-/// K-major in shared memory; and the type of sums, Sum: i32 or float.
+/// D[64, n] (+)= A[64, 32] * B[n, 32]^T as a function wgmma(d, a, b, accumulate) of 8-bit integers, both
+/// K-major in shared memory; and the type of sums, Sum.
 std::string wgmma_bytes_source(int64_t n, DType a, DType b);
 /// D[64, n] (+)= A[64, 16] * B[n, 16]^T as a function name(d, a, b, accumulate). A is K-major in shared
 /// memory (a descriptor) or in four registers (fragments as ldmatrix gives them), B in shared memory.
