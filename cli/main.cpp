@@ -208,6 +208,10 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
         ->check(between(0, kLongestBench));
     command->add_option("--trace", o.trace,
                         "write what steps, threads and the GPU did in one run, for Perfetto");
+    command->add_flag(
+        "--profile", o.profile,
+        "each step's FLOPs, bytes and share of the device's limit; on a GPU its kernels' own times and the "
+        "copies, by CUPTI where it is");
     command->add_option("--iterations", o.iterations, "runs to measure instead of a duration")
         ->check(CLI::PositiveNumber);
   }

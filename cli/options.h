@@ -47,6 +47,7 @@ struct Options {
   bool keep_weights = false;    // reduce
   double seconds = 600;         // reduce; no new tries after that
   std::string trace;            // bench; the file to write
+  bool profile = false;         // bench
 };
 
 BuildOptions build_options(const Options& options);

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/output_path.h"
 #include "cli/percentile.h"
+#include "cli/profile.h"
 #include "cli/trace.h"
 
 namespace wootz::cli {
@@ -183,6 +184,7 @@ int run_bench(const Options& o) {
     for (const StepTime& s : steps)
       j["steps"].push_back(
           {{"region", s.region}, {"nodes", s.origins}, {"tactic", s.tactic}, {"time_us", s.time_us}});
+    if (o.profile) j["profile"] = profile_json(engine, profile(context, named));
     std::printf("%s\n", j.dump(1).c_str());
     return report_shadow(engine, o);
   }
@@ -192,6 +194,10 @@ int run_bench(const Options& o) {
   if (typical.run_us > 0)
     std::printf("on the device: inputs %.1f us, computing %.1f us, outputs %.1f us (medians)\n",
                 typical.upload_us, typical.run_us, typical.download_us);
+  if (o.profile) {
+    print_profile(engine, profile(context, named));
+    return 0;
+  }
   std::sort(steps.begin(), steps.end(),
             [](const StepTime& a, const StepTime& b) { return a.time_us > b.time_us; });
   std::printf("slowest steps:\n");

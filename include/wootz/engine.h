@@ -44,6 +44,15 @@ struct StepTime {
   double time_us = 0;
   double start_us = 0;     // since the run began
   bool on_device = false;  // on the GPU's clock, from its first copy on
+  double kernels_us = 0;   // of its kernels alone, as the GPU noted them (DeviceNotes); 0: unknown
+  int kernels = 0;
+};
+
+/// What a GPU itself noted of one run (NVIDIA: by CUPTI).
+struct DeviceNotes {
+  std::string missing;  // why nothing was noted; empty: all below is known
+  double upload_us = 0, download_us = 0;
+  uint64_t upload_bytes = 0, download_bytes = 0;
 };
 
 /// A stretch of work of one thread.
@@ -90,6 +99,8 @@ class WOOTZ_API Context {
   /// And with what each CPU thread did, on the same clock; not beside other runs in the process.
   NamedData run_profiled(const NamedData& inputs, std::vector<StepTime>& times,
                          std::vector<ThreadSpan>& threads);
+  /// And with the GPU's own notes, which also give the times of kernels.
+  NamedData run_profiled(const NamedData& inputs, std::vector<StepTime>& times, DeviceNotes& notes);
   /// The hot path for callers that hold tensors in the engine's own order: no name is looked up, nothing is
   /// allocated on a prepared shape whose outputs have memory, and failures come back as text (empty:
   /// success).

@@ -2,7 +2,9 @@
 // What a backend offers besides when its memory is not the host's.
 #pragma once
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "device/backend.h"
 
@@ -24,6 +26,15 @@ class Recording {
   virtual void replay(Stream& stream) = 0;  // throws Error(kDevice)
 };
 
+/// What the device itself noted of one launch or copy.
+struct DeviceActivity {
+  enum class Kind : uint8_t { kKernel, kUpload, kDownload, kOther };
+  Kind kind = Kind::kKernel;
+  uint64_t tag = 0;                  // of DeviceStream::tag() at the launch; 0: none
+  double start_us = 0, time_us = 0;  // since begin_activity(), on one clock
+  uint64_t bytes = 0;                // of a copy
+};
+
 /// A stream of a device backend. All members throw Error(kDevice) unless they say otherwise.
 class DeviceStream : public Stream {
  public:
@@ -42,6 +53,16 @@ class DeviceStream : public Stream {
   virtual void mark(size_t slot) = 0;
   /// Microseconds between two marks that were passed; waits for the later one.
   virtual double elapsed_us(size_t from, size_t to) = 0;
+
+  /// A named range of the calling thread, for the profilers of the device's maker; free where none listens.
+  virtual void begin_range(const char*) noexcept {}
+  virtual void end_range() noexcept {}
+  /// From here to end_activity() the device notes what it does. Empty: it does; else why it cannot.
+  virtual std::string begin_activity() { return "this device notes nothing"; }
+  /// Waits, and gives what was noted.
+  virtual std::vector<DeviceActivity> end_activity() { return {}; }
+  /// What the calling thread launches next carries this number.
+  virtual void tag(uint64_t) noexcept {}
 
   /// Work goes to the caller's own stream (a CUstream) instead; null: back to ours.
   virtual void use(void* callers_stream) = 0;

@@ -115,7 +115,7 @@ NamedData Context::run_profiled(const NamedData& inputs, std::vector<StepTime>& 
   for (size_t i = 0; i < spans.size(); ++i) {
     const RunStep& step = shape.steps()[i];
     times.push_back({region_title(*step.node), step.node->origins, step.tactic_id, spans[i].time_us,
-                     spans[i].start_us, step.on_device});
+                     spans[i].start_us, step.on_device, 0, 0});
   }
   NamedData result;
   for (size_t i = 0; i < out.size(); ++i) result[engine.graph->outputs()[i]->name] = std::move(out[i]);
@@ -139,6 +139,27 @@ NamedData Context::run_profiled(const NamedData& inputs, std::vector<StepTime>& 
   threads.clear();
   for (const PartSpan& s : pool->stop_recording())
     threads.push_back({s.thread, double(s.begin_ns - zero) / 1e3, double(s.end_ns - s.begin_ns) / 1e3});
+  return result;
+}
+
+NamedData Context::run_profiled(const NamedData& inputs, std::vector<StepTime>& times, DeviceNotes& notes) {
+  run_profiled(inputs, times);  // prepares, so that the noted run does nothing else
+  notes = {};
+  notes.missing = state_->begin_activity();
+  NamedData result;
+  try {
+    result = run_profiled(inputs, times);
+  } catch (const Error&) {
+    (void)state_->end_activity();
+    throw;
+  }
+  using Kind = DeviceActivity::Kind;
+  for (const DeviceActivity& a : state_->end_activity()) {
+    if (a.kind == Kind::kKernel && a.tag > 0 && a.tag <= times.size())
+      times[a.tag - 1].kernels_us += a.time_us, ++times[a.tag - 1].kernels;
+    if (a.kind == Kind::kUpload) notes.upload_us += a.time_us, notes.upload_bytes += a.bytes;
+    if (a.kind == Kind::kDownload) notes.download_us += a.time_us, notes.download_bytes += a.bytes;
+  }
   return result;
 }
 

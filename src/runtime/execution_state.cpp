@@ -112,6 +112,14 @@ DeviceTimes ExecutionState::device_times() const {
   return cache_.front().shape->device_times(*stream_);
 }
 
+std::string ExecutionState::begin_activity() {
+  return device_ ? static_cast<DeviceStream&>(*stream_).begin_activity() : "the engine runs on the host";
+}
+
+std::vector<DeviceActivity> ExecutionState::end_activity() {
+  return device_ ? static_cast<DeviceStream&>(*stream_).end_activity() : std::vector<DeviceActivity>();
+}
+
 void ExecutionState::check_inputs(std::span<const Datum> inputs) const {
   const auto& expected = engine_->graph->inputs();
   if (inputs.size() != expected.size())

@@ -45,6 +45,10 @@ class ExecutionState {
   void observe(StepObserver* observer) { observer_ = observer; }
   /// Of the runs from now on, the ledger's share is looked at; null: none.
   void shadow(std::shared_ptr<ShadowLedger> ledger);
+  /// On a device: between the two it notes its launches and copies, tagged with their step's index + 1 where
+  /// runs get spans. Empty: it does; else why not.
+  std::string begin_activity();
+  std::vector<DeviceActivity> end_activity();
   static constexpr size_t kMaxShapes = 16;
 
  private:

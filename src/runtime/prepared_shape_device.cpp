@@ -21,6 +21,22 @@ enum Mark : size_t { kStart, kUploaded, kComputed, kDone, kFirstStep };
 
 bool begins_on_16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
+/// A range for profilers.
+class Range {
+ public:
+  Range(DeviceStream& stream, const char* name) noexcept : stream_(stream) { stream.begin_range(name); }
+  ~Range() { stream_.end_range(); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+ private:
+  DeviceStream& stream_;
+};
+
+const char* range_name(const Node& node) {
+  return (node.origins.empty() ? node.name : node.origins.front()).c_str();
+}
+
 void copy_bytes(ThreadPool& pool, char* to, const char* from, size_t bytes) {
   constexpr size_t kWorthIt = size_t{1} << 20;
   if (bytes < kWorthIt) {
@@ -215,9 +231,10 @@ void PreparedShape::launch_steps(size_t first, size_t last, const RunBuffers& bu
     const bool is_seen = buffers.observer && buffers.observer->wants(i);
     std::vector<Datum> inputs;
     if (is_seen) inputs = copies_on_device(s.node->inputs(), buffers, stream);
-    if (!spans.empty()) stream.mark(kFirstStep + 2 * i);
+    const Range range(stream, range_name(*s.node));
+    if (!spans.empty()) stream.mark(kFirstStep + 2 * i), stream.tag(i + 1);
     s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
-    if (!spans.empty()) stream.mark(kFirstStep + 2 * i + 1);
+    if (!spans.empty()) stream.mark(kFirstStep + 2 * i + 1), stream.tag(0);
     if (is_seen)
       buffers.observer->see(i, std::move(inputs), copies_on_device(s.node->outputs(), buffers, stream));
   }
@@ -257,6 +274,7 @@ void PreparedShape::run_host_step(const DeviceSegment& segment, const RunBuffers
   for (int id : segment.downloads) copy_value(id, false, host, buffers, stream);
   stream.synchronize();
   if (std::exception_ptr error = stream.take_error()) std::rethrow_exception(error);
+  const Range range(stream, range_name(*s.node));
   const auto start = Clock::now();
   run_step(segment.first, host, host_workspace_.data(), stream);
   if (!spans.empty())
@@ -294,6 +312,7 @@ void PreparedShape::run_on_device(const RunBuffers& buffers, Stream& any_stream,
   auto& stream = static_cast<DeviceStream&>(any_stream);
   DeviceState& d = *device_state_;
   stream.begin_run();
+  const Range range(stream, "wootz run");
   choose_addresses(buffers);
   if (!d.current || d.current->key != d.key) {
     resolve_device(buffers);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole engines on a GPU, or on the stand-in for one: copies, steps on the host, recordings, the caller's
 // memory and stream.
+#include <dlfcn.h>
+
 #include "runtime/execution_state.h"
 
 #include "tests/compiler/compiled.h"
@@ -172,6 +174,45 @@ TEST_F(CudaRuntime, MeasuresStepsAndPhases) {
   EXPECT_GT(phases.run_us, 0);
   EXPECT_GT(phases.upload_us, 0);
   EXPECT_GT(phases.download_us, 0);
+}
+
+/// By CUPTI and NVTX: on a GPU where they are, or on their stand-in.
+TEST_F(CudaRuntime, NotesKernelsCopiesAndRanges) {
+  const auto engine = compile_for_gpu(kChain, {{"x", {64, 3}}, {"z", {64, 3}}});
+  ExecutionState state(engine);
+  std::vector<StepSpan> spans(engine->steps.size());
+  std::vector<Datum> out(1);
+  const std::vector<Datum> in{ramp({64, 3}), ramp({64, 3})};
+  ASSERT_TRUE(state.run(in, out, spans).ok());
+  if (const std::string missing = state.begin_activity(); !missing.empty()) GTEST_SKIP() << missing;
+  EXPECT_NE(state.begin_activity(), "");  // one at a time
+  ASSERT_TRUE(state.run(in, out, spans).ok());
+  std::map<uint64_t, double> kernels;
+  uint64_t up = 0, down = 0;
+  for (const DeviceActivity& a : state.end_activity()) {
+    if (a.kind == DeviceActivity::Kind::kKernel) kernels[a.tag] += a.time_us;
+    if (a.kind == DeviceActivity::Kind::kUpload) up += a.bytes;
+    if (a.kind == DeviceActivity::Kind::kDownload) down += a.bytes;
+  }
+  size_t launched = 0;
+  for (size_t i = 0; i < engine->steps.size(); ++i) {
+    if (!kernels.contains(i + 1)) continue;
+    ++launched;
+    EXPECT_GT(kernels[i + 1], 0);
+    EXPECT_LE(kernels[i + 1], 1.5 * spans[i].time_us + 5) << "step " << i;
+  }
+  EXPECT_GE(launched, 2u);
+  EXPECT_FALSE(kernels.contains(0)) << "a kernel of no step";
+  EXPECT_EQ(up, 2 * 64 * 3 * sizeof(float));
+  EXPECT_EQ(down, 64 * 3 * sizeof(float));
+
+  const char* injected = std::getenv("NVTX_INJECTION64_PATH");
+  void* const library = injected ? dlopen(injected, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  const auto ranges = reinterpret_cast<const char* (*)()>(library ? dlsym(library, "fake_ranges") : nullptr);
+  if (!ranges) return;
+  const std::string heard = ranges();
+  EXPECT_NE(heard.find("wootz run{"), std::string::npos) << heard;
+  EXPECT_EQ(std::count(heard.begin(), heard.end(), '{'), std::count(heard.begin(), heard.end(), '}'));
 }
 
 /// The engine's result on that sample, among those of other samples and shapes; null where there is none.

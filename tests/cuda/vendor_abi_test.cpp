@@ -4,6 +4,7 @@
 
 #include "backends/cuda/vendor/cublaslt.h"
 #include "backends/cuda/vendor/cudnn.h"
+#include "backends/cuda/vendor/cupti.h"
 
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -128,6 +129,45 @@ TEST(VendorAbi, CudnnNumbersAreThoseOfTheHeader) {
   EXPECT_TRUE(kSame(dnn::ConvolutionMode::kCrossCorrelation, CUDNN_CROSS_CORRELATION));
   EXPECT_TRUE(kSame(dnn::HeuristicMode::kFallback, CUDNN_HEUR_MODE_FALLBACK));
   EXPECT_TRUE(kSame(dnn::HeuristicMode::kBest, CUDNN_HEUR_MODE_A));
+}
+
+}  // namespace
+}  // namespace wootz::cuda
+#endif
+
+#if __has_include(<cupti.h>)
+#include <cupti.h>
+
+namespace wootz::cuda {
+namespace {
+
+namespace record = cupti_record;
+static_assert(offsetof(record::Kernel, start) == offsetof(CUpti_ActivityKernel10, start));
+static_assert(offsetof(record::Kernel, end) == offsetof(CUpti_ActivityKernel10, end));
+static_assert(offsetof(record::Kernel, correlation) == offsetof(CUpti_ActivityKernel10, correlationId));
+static_assert(offsetof(record::Copy, copy_kind) == offsetof(CUpti_ActivityMemcpy6, copyKind));
+static_assert(offsetof(record::Copy, bytes) == offsetof(CUpti_ActivityMemcpy6, bytes));
+static_assert(offsetof(record::Copy, start) == offsetof(CUpti_ActivityMemcpy6, start));
+static_assert(offsetof(record::Copy, correlation) == offsetof(CUpti_ActivityMemcpy6, correlationId));
+static_assert(offsetof(record::Copy, start) == offsetof(CUpti_ActivityMemset4, start));
+static_assert(offsetof(record::Copy, correlation) == offsetof(CUpti_ActivityMemset4, correlationId));
+static_assert(offsetof(record::Tag, number) == offsetof(CUpti_ActivityExternalCorrelation, externalId));
+static_assert(offsetof(record::Tag, correlation) ==
+              offsetof(CUpti_ActivityExternalCorrelation, correlationId));
+
+TEST(VendorAbi, CuptiNumbersAreThoseOfTheHeader) {
+  const auto kSame = [](auto ours, auto theirs) {
+    return static_cast<long>(ours) == static_cast<long>(theirs);
+  };
+  EXPECT_TRUE(kSame(record::kCopy, CUPTI_ACTIVITY_KIND_MEMCPY));
+  EXPECT_TRUE(kSame(record::kFill, CUPTI_ACTIVITY_KIND_MEMSET));
+  EXPECT_TRUE(kSame(record::kDriverCall, CUPTI_ACTIVITY_KIND_DRIVER));
+  EXPECT_TRUE(kSame(record::kRuntimeCall, CUPTI_ACTIVITY_KIND_RUNTIME));
+  EXPECT_TRUE(kSame(record::kKernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+  EXPECT_TRUE(kSame(record::kTag, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION));
+  EXPECT_TRUE(kSame(record::kHostToDevice, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD));
+  EXPECT_TRUE(kSame(record::kDeviceToHost, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH));
+  EXPECT_TRUE(kSame(3, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include "backends/cuda/cuda_stream.h"
 
 #include "backends/cuda/driver.h"
+#include "backends/cuda/vendor/cupti.h"
+#include "backends/cuda/vendor/nvtx.h"
 #include "base/error.h"
 
 namespace wootz {
@@ -104,6 +106,29 @@ double CudaStream::elapsed_us(size_t from, size_t to) {
   WOOTZ_CUDA(cuEventSynchronize, marks_.at(to));
   WOOTZ_CUDA(cuEventElapsedTime, &milliseconds, marks_.at(from), marks_.at(to));
   return 1e3 * milliseconds;
+}
+
+void CudaStream::begin_range(const char* name) noexcept { cuda::Nvtx::get().push(name); }
+void CudaStream::end_range() noexcept { cuda::Nvtx::get().pop(); }
+
+std::string CudaStream::begin_activity() {
+  std::string reason;
+  cuda::Cupti* cupti = cuda::Cupti::try_get(reason);
+  if (!cupti) return reason;
+  synchronize();
+  if (std::string why = cupti->start(); !why.empty()) return why;
+  activity_ = cupti;
+  return "";
+}
+
+std::vector<DeviceActivity> CudaStream::end_activity() {
+  if (!activity_) return {};
+  synchronize();
+  return std::exchange(activity_, nullptr)->stop();
+}
+
+void CudaStream::tag(uint64_t number) noexcept {
+  if (activity_) activity_->tag(number);
 }
 
 void CudaStream::use(void* callers_stream) {

@@ -7,6 +7,10 @@
 
 namespace wootz {
 
+namespace cuda {
+class Cupti;
+}
+
 /// A stream of the driver: made here, or the caller's. Recordings are CUDA graphs, captured on a stream of
 /// their own (a caller's may be the legacy one, which cannot be captured).
 class CudaStream final : public DeviceStream {
@@ -26,6 +30,11 @@ class CudaStream final : public DeviceStream {
   std::unique_ptr<Recording> end_record() override;
   void mark(size_t slot) override;
   double elapsed_us(size_t from, size_t to) override;
+  void begin_range(const char* name) noexcept override;
+  void end_range() noexcept override;
+  std::string begin_activity() override;
+  std::vector<DeviceActivity> end_activity() override;
+  void tag(uint64_t number) noexcept override;
   void use(void* callers_stream) override;
 
  private:
@@ -33,6 +42,7 @@ class CudaStream final : public DeviceStream {
   cuda::StreamHandle own_ = nullptr, capture_ = nullptr, active_ = nullptr;
   bool is_recording_ = false;
   std::vector<cuda::Event> marks_;
+  cuda::Cupti* activity_ = nullptr;  // while it is noted
 };
 
 }  // namespace wootz
