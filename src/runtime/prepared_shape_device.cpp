@@ -274,7 +274,7 @@ void PreparedShape::run_host_step(const DeviceSegment& segment, const RunBuffers
   for (int id : segment.downloads) copy_value(id, false, host, buffers, stream);
   stream.synchronize();
   if (std::exception_ptr error = stream.take_error()) std::rethrow_exception(error);
-  const Range range(stream, range_name(*s.node));
+  const Range range(stream, range_name(*steps_[segment.first].node));
   const auto start = Clock::now();
   run_step(segment.first, host, host_workspace_.data(), stream);
   if (!spans.empty())
