@@ -168,7 +168,8 @@ std::vector<Dim> transposed_window_output(const WindowAttributes& attributes,
       output[i] = input[i] * a.strides[i];
     else
       output[i] = (input[i] - Dim(1)) * a.strides[i] + (kernel[i] - Dim(1)) * a.dilations[i] +
-                  Dim((output_padding.empty() ? 0 : output_padding[i]) + 1 - a.pads[i] - a.pads[i + rank]);
+                  Dim(output_padding.empty() ? 0 : output_padding[i]) + Dim(1) - Dim(a.pads[i]) -
+                  Dim(a.pads[i + rank]);
   }
   return output;
 }
