@@ -80,6 +80,13 @@ TEST(Window, SaysWhatIsWrong) {
   EXPECT_THROW(resolve_window(a, Dims{3, 3}, Dims{8, 8}), Error);
 }
 
+TEST(Window, PadsBeyond64BitsAreAnError) {
+  WindowAttributes a;
+  a.pads = {INT64_MIN, 0};
+  const Dim kernel[] = {Dim(2)}, input[] = {Dim(8)};
+  EXPECT_THROW(transposed_window_output(a, {}, {}, kernel, input), Error);
+}
+
 TEST(Conv, StridedWithUnevenPads) {
   // x = 1 2 3 4 5, w = 1 10, pads 1 and 0, stride 2: windows (0 1) (2 3) (4 5).
   const auto run =
