@@ -18,7 +18,6 @@ constexpr size_t kMostTests = 16, kElements = 24;
 constexpr double kMostUs = 6e3;     // of all tests as raced
 constexpr double kMostBytes = 4e6;  // operands of one test: they are made up and looked through at every load
 constexpr double kBytesPerUs = 500;  // making them up
-constexpr double kSlack = 4, kLeastBound = 1e-5;
 constexpr uint64_t kSeed = 23;
 
 struct Choice {
@@ -43,7 +42,8 @@ bool is_finite(const std::vector<double>& values) {
 /// Nothing where the region does not take made-up numbers, or makes of them what no bound holds for.
 std::optional<SelfTest> test_of(const Choice& choice, const Problem& problem, const StepRecord& record,
                                 const Bindings& bindings) {
-  SelfTest test{choice.step, kSeed + choice.step, kSlack * std::max(record.bound, kLeastBound), {}, {}};
+  SelfTest test{
+      choice.step, kSeed + choice.step, kRealDataSlack * std::max(record.bound, kLeastRegionBound), {}, {}};
   const std::vector<Datum> inputs = self_test_inputs(problem, test.seed);
   if (inputs.size() != problem.inputs.size()) return std::nullopt;
   for (const TensorDesc& d : problem.outputs) {

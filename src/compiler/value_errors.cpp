@@ -15,15 +15,6 @@ namespace {
 
 constexpr size_t kElements = 256;
 constexpr uint64_t kSeed = 31;
-constexpr double kSlack = 4, kLeastBound = 1e-5;  // as shadow checks have them
-
-Tensor taken(const Tensor& from, std::span<const int64_t> at) {
-  Tensor to = Tensor::zeros(from.dtype(), {static_cast<int64_t>(at.size())});
-  const size_t bytes = dtype_size(from.dtype());
-  for (size_t i = 0; i < at.size(); ++i)
-    std::copy_n(from.as<char>() + static_cast<size_t>(at[i]) * bytes, bytes, to.as<char>() + i * bytes);
-  return to;
-}
 
 double largest(const Tensor& t) {
   double scale = 0;
@@ -78,11 +69,11 @@ void ValueErrors::judge(size_t step, const std::vector<Datum>& inputs, const std
     if (node.output(i) && is_compared(outputs[i]))
       at[i] = sample_positions(outputs[i].tensor.dims(), kElements, kSeed + i);
   const std::vector<Tensor> want = expected_elements(node, inputs, bindings_, at);
-  const double bound = kSlack * std::max(engine_.steps[step].bound, kLeastBound);
+  const double bound = kRealDataSlack * std::max(engine_.steps[step].bound, kLeastRegionBound);
   bool is_wrong = false;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (at[i].empty()) continue;
-    const Tensor found = taken(outputs[i].tensor, at[i]);
+    const Tensor found = gather_elements(outputs[i].tensor, at[i]);
     ValueError& e = errors_[node.output(i)->name];
     e.own = difference(want[i], found, largest(outputs[i].tensor));
     e.bound = bound;
@@ -91,8 +82,8 @@ void ValueErrors::judge(size_t step, const std::vector<Datum>& inputs, const std
     seen.at = std::move(at[i]), seen.want = want[i];
   }
   if (!is_wrong) return;
-  const RegionJudgement again =
-      judge_region(node, inputs, outputs, bindings_, std::max(engine_.steps[step].bound, kLeastBound), kSeed);
+  const RegionJudgement again = judge_region(node, inputs, outputs, bindings_,
+                                             std::max(engine_.steps[step].bound, kLeastRegionBound), kSeed);
   for (const Value* v : node.outputs())
     if (v) errors_[v->name].failure = again.failure;
 }
@@ -104,7 +95,8 @@ void ValueErrors::compare(const std::string& name, const Datum& model) {
   ValueError& e = errors_[name];
   const double scale = largest(model.tensor);
   e.total = difference(model.tensor, seen.found, scale);
-  if (seen.want.is_defined()) e.inherited = difference(taken(model.tensor, seen.at), seen.want, scale);
+  if (seen.want.is_defined())
+    e.inherited = difference(gather_elements(model.tensor, seen.at), seen.want, scale);
 }
 
 }  // namespace wootz

@@ -4,17 +4,18 @@
 namespace wootz {
 namespace {
 
+int last_register(const ScalarProgram& p) {
+  return static_cast<int>(p.operands.size() + p.instructions.size()) - 1;
+}
+
+}  // namespace
+
 std::optional<float> immediate(const ScalarProgram& p, int reg) {
   for (const auto& [r, value] : p.immediates)
     if (r == reg) return static_cast<float>(value);
   return std::nullopt;
 }
 
-int last_register(const ScalarProgram& p) {
-  return static_cast<int>(p.operands.size() + p.instructions.size()) - 1;
-}
-
-/// The bounds of a Clip of `running` whose both bounds are known.
 bool clip_bounds(const ScalarProgram& p, const ScalarInstruction& in, float& low, float& high) {
   const auto lo = in.b >= 0 ? immediate(p, in.b) : std::optional(in.alpha);
   const auto hi = in.c >= 0 ? immediate(p, in.c) : std::optional(in.beta);
@@ -22,8 +23,6 @@ bool clip_bounds(const ScalarProgram& p, const ScalarInstruction& in, float& low
   low = *lo, high = *hi;
   return true;
 }
-
-}  // namespace
 
 bool take_quantize_tail(ScalarProgram& program, DType result, QuantizeTail& tail) {
   ScalarProgram p = program;

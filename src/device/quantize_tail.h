@@ -8,6 +8,12 @@
 
 namespace wootz {
 
+/// The number that a register holds from the start, if it does.
+std::optional<float> immediate(const ScalarProgram& program, int reg);
+
+/// The bounds of a Clip whose both bounds are known.
+bool clip_bounds(const ScalarProgram& program, const ScalarInstruction& clip, float& low, float& high);
+
 /// The last instructions of a QuantizeLinear: division, rounding, zero point, saturation.
 struct QuantizeTail {
   float scale = 1;

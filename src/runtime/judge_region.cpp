@@ -16,16 +16,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kElements = 64;  // of each output
 constexpr double kConditionFactor = 8, kPerturbation = 0x1p-21;
-/// Real data are less even than the random numbers that the bound was measured on.
-constexpr double kSlack = 4;
-
-Tensor taken(const Tensor& from, std::span<const int64_t> at) {
-  Tensor to = Tensor::zeros(from.dtype(), {static_cast<int64_t>(at.size())});
-  const size_t bytes = dtype_size(from.dtype());
-  for (size_t i = 0; i < at.size(); ++i)
-    std::copy_n(from.as<char>() + static_cast<size_t>(at[i]) * bytes, bytes, to.as<char>() + i * bytes);
-  return to;
-}
 
 std::vector<Datum> nudged(const Node& region, std::span<const Datum> inputs) {
   std::vector<Datum> result(inputs.begin(), inputs.end());
@@ -112,11 +102,11 @@ RegionJudgement judge_region(const Node& region, std::span<const Datum> inputs,
   RegionJudgement worst;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (at[i].empty()) continue;
-    const Tensor found = taken(outputs[i].tensor, at[i]);
-    RegionJudgement one = compare_elements(want[i], found, kSlack * bound);
+    const Tensor found = gather_elements(outputs[i].tensor, at[i]);
+    RegionJudgement one = compare_elements(want[i], found, kRealDataSlack * bound);
     if (!one.failure.empty() && is_float(found.dtype())) {
       if (other.empty()) other = expected_elements(region, nudged(region, inputs), bindings, at);
-      one = compare_elements(want[i], found, kSlack * bound,
+      one = compare_elements(want[i], found, kRealDataSlack * bound,
                              kConditionFactor * largest_change(want[i], other[i]));
     }
     worst.error = std::max(worst.error, one.error);

@@ -9,6 +9,11 @@
 
 namespace wootz {
 
+/// Real data are less even than the random numbers that a region's bound was measured on.
+constexpr double kRealDataSlack = 4;
+/// A relative bound that no region's falls below, however exact it was in verification.
+constexpr double kLeastRegionBound = 1e-5;
+
 /// Chosen elements of a region's results by the references: of output i the elements at[i], rank 1. Row-major
 /// inputs; outputs without positions are passed over.
 std::vector<Tensor> expected_elements(const Node& region, std::span<const Datum> inputs,

@@ -13,14 +13,6 @@
 namespace wootz {
 namespace {
 
-Tensor gather_elements(const Tensor& from, std::span<const int64_t> at) {
-  Tensor to = Tensor::zeros(from.dtype(), {static_cast<int64_t>(at.size())});
-  const size_t bytes = dtype_size(from.dtype());
-  for (size_t i = 0; i < at.size(); ++i)
-    std::copy_n(from.as<char>() + static_cast<size_t>(at[i]) * bytes, bytes, to.as<char>() + i * bytes);
-  return to;
-}
-
 /// Positions in a tensor of `dims` that broadcast to the positions `at` of a tensor of `out_dims`.
 std::vector<int64_t> broadcast_positions(std::span<const int64_t> at, const Dims& out_dims,
                                          const Dims& dims) {
@@ -182,6 +174,14 @@ std::vector<int64_t> sample_positions(const Dims& dims, size_t most, uint64_t se
   std::sort(at.begin(), at.end());
   at.erase(std::unique(at.begin(), at.end()), at.end());
   return at;
+}
+
+Tensor gather_elements(const Tensor& from, std::span<const int64_t> at) {
+  Tensor to = Tensor::zeros(from.dtype(), {static_cast<int64_t>(at.size())});
+  const size_t bytes = dtype_size(from.dtype());
+  for (size_t i = 0; i < at.size(); ++i)
+    std::copy_n(from.as<char>() + static_cast<size_t>(at[i]) * bytes, bytes, to.as<char>() + i * bytes);
+  return to;
 }
 
 }  // namespace wootz

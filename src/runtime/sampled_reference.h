@@ -39,4 +39,7 @@ class SampledReference {
 /// are at most `most`.
 std::vector<int64_t> sample_positions(const Dims& dims, size_t most, uint64_t seed);
 
+/// Elements `at` (flat, row-major) of a tensor, rank 1.
+Tensor gather_elements(const Tensor& from, std::span<const int64_t> at);
+
 }  // namespace wootz

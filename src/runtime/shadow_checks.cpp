@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kRegionsOfRun = 2;
 /// Steps whose bound is not stored: those of engines that were built without a check.
-constexpr double kLeastBound = 1e-5;
 
 }  // namespace
 
@@ -79,7 +78,7 @@ void ShadowChecks::judge_seen(std::span<const Datum> graph_inputs) {
     const Node& node = *nodes_[s.step];
     const StepRecord& record = engine_.steps[s.step];
     const RegionJudgement found =
-        judge_region(node, s.inputs, s.outputs, bindings, std::max(record.bound, kLeastBound), ++seed_);
+        judge_region(node, s.inputs, s.outputs, bindings, std::max(record.bound, kLeastRegionBound), ++seed_);
     std::string failure;
     if (!found.failure.empty()) {
       failure = "shadow check: region " + std::to_string(s.step) + " (" +

@@ -15,23 +15,8 @@ void quantize_row_avx512vnni(const QuantizeTail&, const float*, int64_t, uint8_t
 
 namespace {
 
-std::optional<float> immediate(const ScalarProgram& p, int reg) {
-  for (const auto& [r, value] : p.immediates)
-    if (r == reg) return static_cast<float>(value);
-  return std::nullopt;
-}
-
 /// The operand of a two-operand instruction besides `running`.
 int other(const ScalarInstruction& in, int running) { return in.a == running ? in.b : in.a; }
-
-/// The bounds of a Clip of `running` whose both bounds are known.
-bool clip_bounds(const ScalarProgram& p, const ScalarInstruction& in, float& low, float& high) {
-  const auto lo = in.b >= 0 ? immediate(p, in.b) : std::optional(in.alpha);
-  const auto hi = in.c >= 0 ? immediate(p, in.c) : std::optional(in.beta);
-  if (!lo || !hi) return false;
-  low = *lo, high = *hi;
-  return true;
-}
 
 uint8_t quantized(const QuantizeTail& t, float v) {
   const float q = std::nearbyintf(v / t.scale) + t.zero;
