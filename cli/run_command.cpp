@@ -35,7 +35,7 @@ std::string text_of(const Datum& d) {
   return "nothing";
 }
 
-nlohmann::json json_from(const std::string& name, const Datum& d) {
+nlohmann::json datum_json(const std::string& name, const Datum& d) {
   if (d.kind != Datum::Kind::kTensor) return {{"name", name}, {"kind", text_of(d)}};
   return {{"name", name}, {"dtype", std::string(dtype_name(d.tensor.dtype()))}, {"dims", d.tensor.dims()}};
 }
@@ -116,7 +116,7 @@ int run_run(const Options& o) {
   if (!o.outputs.empty()) write_npz(o.outputs, outputs);
   nlohmann::json j = nlohmann::json::array();
   for (const auto& [name, d] : outputs) {
-    j.push_back(json_from(name, d));
+    j.push_back(datum_json(name, d));
     if (!o.json) std::printf("%s: %s\n", name.c_str(), text_of(d).c_str());
   }
   if (o.json) std::printf("%s\n", j.dump(1).c_str());

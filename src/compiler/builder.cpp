@@ -136,7 +136,7 @@ NamedData run_reference(const std::string& onnx_path, const NamedData& inputs,
 
 namespace {
 
-std::string kind_of(const Datum& d) {
+std::string kind_text(const Datum& d) {
   if (d.kind == Datum::Kind::kSequence) return "a sequence of " + std::to_string(d.elements.size());
   if (d.kind == Datum::Kind::kOptional) return d.elements.empty() ? "nothing" : "an optional";
   std::string dims;
@@ -145,7 +145,7 @@ std::string kind_of(const Datum& d) {
 }
 
 std::string mismatch(const Datum& expected, const Datum& found) {
-  const std::string want = kind_of(expected), got = kind_of(found);
+  const std::string want = kind_text(expected), got = kind_text(found);
   return want == got ? "" : "expected " + want + ", found " + got;
 }
 

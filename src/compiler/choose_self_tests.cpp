@@ -15,10 +15,10 @@ namespace wootz {
 namespace {
 
 constexpr size_t kMostTests = 16, kElements = 24;
-constexpr double kMostUs = 6e3;     // of all tests as raced
-constexpr double kMostBytes = 4e6;  // operands of one test: they are made up and looked through at every load
-constexpr double kBytesPerUs = 500;  // making them up
-constexpr uint64_t kSeed = 23;
+constexpr double kMostUs = 6e3;         // of all tests as raced
+constexpr double kMostTestBytes = 4e6;  // operands of one test: made up and looked through at every load
+constexpr double kBytesPerUs = 500;     // making them up
+constexpr uint64_t kTestSeed = 23;
 
 struct Choice {
   size_t step;
@@ -42,8 +42,11 @@ bool is_finite(const std::vector<double>& values) {
 /// Nothing where the region does not take made-up numbers, or makes of them what no bound holds for.
 std::optional<SelfTest> test_of(const Choice& choice, const Problem& problem, const StepRecord& record,
                                 const Bindings& bindings) {
-  SelfTest test{
-      choice.step, kSeed + choice.step, kRealDataSlack * std::max(record.bound, kLeastRegionBound), {}, {}};
+  SelfTest test{choice.step,
+                kTestSeed + choice.step,
+                kRealDataSlack * std::max(record.bound, kLeastRegionBound),
+                {},
+                {}};
   const std::vector<Datum> inputs = self_test_inputs(problem, test.seed);
   if (inputs.size() != problem.inputs.size()) return std::nullopt;
   for (const TensorDesc& d : problem.outputs) {
@@ -75,7 +78,7 @@ std::vector<SelfTest> choose_self_tests(const EngineData& engine, std::span<cons
         record.choices.empty() || record.choices[0].tactic_id.starts_with("reference."))
       continue;
     const double bytes = moved_bytes(problem_of(*node, plan, engine.threads));
-    if (bytes > kMostBytes) continue;
+    if (bytes > kMostTestBytes) continue;
     const Choice choice{at, node.get(), record.time_us + bytes / kBytesPerUs};
     const auto [known, is_new] = cheapest.emplace(record.choices[0].tactic_id, choice);
     if (!is_new && choice.cost_us < known->second.cost_us) known->second = choice;

@@ -15,7 +15,7 @@
 namespace wootz {
 namespace {
 
-constexpr size_t kMostBytes = size_t{256} << 20;
+constexpr size_t kMostReproducerBytes = size_t{256} << 20;
 
 size_t bytes_of(const std::vector<Datum>& inputs) {
   size_t bytes = 0;
@@ -66,7 +66,7 @@ std::string default_reproducer_folder() {
 
 std::string save_reproducer(const WrongTactic& wrong, const std::string& folder, const std::string& device) {
   namespace fs = std::filesystem;
-  if (bytes_of(*wrong.inputs) > kMostBytes) return "";
+  if (bytes_of(*wrong.inputs) > kMostReproducerBytes) return "";
   const fs::path place =
       fs::path(folder) /
       (wrong.tactic_id + "-" + hash_text(problem_key(*wrong.problem) + wrong.config).hex().substr(0, 12));

@@ -14,7 +14,7 @@ namespace wootz {
 namespace {
 
 constexpr size_t kElements = 256;
-constexpr uint64_t kSeed = 31;
+constexpr uint64_t kValueSeed = 31;
 
 double largest(const Tensor& t) {
   double scale = 0;
@@ -67,7 +67,7 @@ void ValueErrors::judge(size_t step, const std::vector<Datum>& inputs, const std
   std::vector<std::vector<int64_t>> at(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
     if (node.output(i) && is_compared(outputs[i]))
-      at[i] = sample_positions(outputs[i].tensor.dims(), kElements, kSeed + i);
+      at[i] = sample_positions(outputs[i].tensor.dims(), kElements, kValueSeed + i);
   const std::vector<Tensor> want = expected_elements(node, inputs, bindings_, at);
   const double bound = kRealDataSlack * std::max(engine_.steps[step].bound, kLeastRegionBound);
   bool is_wrong = false;
@@ -82,8 +82,8 @@ void ValueErrors::judge(size_t step, const std::vector<Datum>& inputs, const std
     seen.at = std::move(at[i]), seen.want = want[i];
   }
   if (!is_wrong) return;
-  const RegionJudgement again = judge_region(node, inputs, outputs, bindings_,
-                                             std::max(engine_.steps[step].bound, kLeastRegionBound), kSeed);
+  const RegionJudgement again = judge_region(
+      node, inputs, outputs, bindings_, std::max(engine_.steps[step].bound, kLeastRegionBound), kValueSeed);
   for (const Value* v : node.outputs())
     if (v) errors_[v->name].failure = again.failure;
 }

@@ -16,7 +16,7 @@
 namespace wootz {
 namespace {
 
-constexpr uint64_t kSeed = 5;
+constexpr uint64_t kNodeSeed = 5;
 
 std::vector<Dims> dims_of(std::span<const Datum> inputs) {
   std::vector<Dims> dims;
@@ -72,7 +72,7 @@ class Verification {
     std::vector<Dims> dims;
     for (const Value* v : graph.inputs()) dims.push_back(engine_.data()->tuned_shapes.at(v->name));
     const auto fewer = fewer_rows(model, dims, 2);
-    return random_inputs(model, fewer ? *fewer : dims, kSeed);
+    return random_inputs(model, fewer ? *fewer : dims, kNodeSeed);
   }
 
   void observe(const Engine& engine, ValueErrors& errors) {

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 #include <cstring>
 
+#include "base/alignment.h"
 #include "base/atomic_file.h"
 #include "base/files.h"
 #include "engine/graph_json.h"
@@ -30,8 +31,6 @@ static_assert(sizeof(Header) == 64);
 constexpr char kMagic[8] = {'W', 'O', 'O', 'T', 'Z', 'E', 'N', 'G'};
 constexpr size_t kAlignment = 64;
 
-size_t round_up(size_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
-
 [[noreturn]] void invalid(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::kInvalidEngine,
               "'" + path + "': " + what + "; build the engine again from its model");
@@ -50,7 +49,7 @@ Json blob_table(const std::vector<Tensor>& blobs, size_t start) {
     } else {
       row["offset"] = at;
       row["hash"] = XXH3_64bits(t.data(), t.size_bytes());
-      at = round_up(at + t.size_bytes());
+      at = round_up(at + t.size_bytes(), kAlignment);
     }
     table.push_back(std::move(row));
   }
@@ -59,7 +58,7 @@ Json blob_table(const std::vector<Tensor>& blobs, size_t start) {
 
 void pad(AtomicFile& file) {
   static const char zeros[kAlignment] = {};
-  file.write(zeros, round_up(file.size()) - file.size());
+  file.write(zeros, round_up(file.size(), kAlignment) - file.size());
 }
 
 Tensor blob_from_row(const Json& row, const std::shared_ptr<const MappedFile>& file, const std::string& path,
@@ -114,12 +113,12 @@ Header read_header(const MappedFile& file, const std::string& path) {
 void save_engine(const EngineData& engine, const std::string& path) {
   BlobList blobs;
   Json plan{{"graph", json_from_graph(*engine.graph, blobs)}, {"engine", json_from_plan(engine, blobs)}};
-  plan["blobs"] = blob_table(blobs.tensors(), round_up(sizeof(Header)));
+  plan["blobs"] = blob_table(blobs.tensors(), round_up(sizeof(Header), kAlignment));
   const std::string text = plan.dump(-1, ' ', false, Json::error_handler_t::replace);
 
-  size_t end = round_up(sizeof(Header));
+  size_t end = round_up(sizeof(Header), kAlignment);
   for (const Tensor& t : blobs.tensors())
-    if (t.dtype() != DType::kString) end = round_up(end + t.size_bytes());
+    if (t.dtype() != DType::kString) end = round_up(end + t.size_bytes(), kAlignment);
   Header h{};
   std::memcpy(h.magic, kMagic, sizeof kMagic);
   h.format = kEngineFormat;

@@ -7,10 +7,6 @@
 namespace wootz {
 namespace {
 
-[[noreturn]] void damaged(const std::string& what) {
-  throw Error(ErrorKind::kInvalidEngine, what + "; the engine file is damaged, build it again");
-}
-
 constexpr int kMostNestedGraphs = 256;  // more than the importer lets pass, regions included
 
 class Writer {

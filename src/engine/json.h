@@ -33,6 +33,11 @@ struct PlanSerializer<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same
   }
 };
 
+/// Throws Error(kInvalidEngine): what is wrong with the file, and what to do.
+[[noreturn]] inline void damaged(const std::string& what) {
+  throw Error(ErrorKind::kInvalidEngine, what + "; the engine file is damaged, build it again");
+}
+
 using Json = nlohmann::basic_json<std::map, std::vector, std::string, bool, int64_t, uint64_t, double,
                                   std::allocator, PlanSerializer>;
 

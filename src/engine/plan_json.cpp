@@ -11,10 +11,6 @@
 namespace wootz {
 namespace {
 
-[[noreturn]] void damaged(const std::string& what) {
-  throw Error(ErrorKind::kInvalidEngine, what + "; the engine file is damaged, build it again");
-}
-
 constexpr int kMostThreads = 4096;
 
 Json json_from_choice(const TacticChoice& c, BlobList& blobs) {

@@ -29,7 +29,7 @@ int64_t mul_saturated(int64_t a, int64_t b) {
   return beyond ? ((a < 0) != (b < 0) ? INT64_MIN : INT64_MAX) : r;
 }
 
-int64_t floor_quotient(int64_t a, int64_t k) {
+int64_t floor_quotient_of_end(int64_t a, int64_t k) {
   if (is_infinite(a)) return a;
   return a / k - (a % k < 0);
 }
@@ -68,7 +68,7 @@ int64_t lower_end(const SymbolTable& table, const Dim& d, int depth) {
     if (!fits) break;
     const Dim scaled = (d - Dim::symbol(id) * c) * k + (c > 0 ? s.a - Dim(k - 1) : s.a) * c;
     const int64_t end = lower_end(table, scaled, depth - 1);
-    if (!is_infinite(end)) best = std::max(best, -floor_quotient(-end, k));
+    if (!is_infinite(end)) best = std::max(best, -floor_quotient_of_end(-end, k));
     break;  // the youngest is enough: the recursion reaches the others
   }
   return best;
@@ -122,7 +122,7 @@ void SymbolTable::derive_facts(SymbolId id) {
     case Symbol::Kind::kInput:
     case Symbol::Kind::kUnknown: return;
     case Symbol::Kind::kFloorDiv:
-      range = {floor_quotient(a.lower, b.lower), floor_quotient(a.upper, b.lower)};
+      range = {floor_quotient_of_end(a.lower, b.lower), floor_quotient_of_end(a.upper, b.lower)};
       s.divisor = da % b.lower == 0 ? da / b.lower : 1;
       break;
     case Symbol::Kind::kProduct:

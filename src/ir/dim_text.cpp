@@ -20,7 +20,7 @@ bool is_function_name(std::string_view name) {
   return name == "floor_div" || name == "mod" || name == "min" || name == "max";
 }
 
-std::string name_text(std::string_view name) {
+std::string symbol_name_text(std::string_view name) {
   return is_plain_name(name) && !is_function_name(name) ? std::string(name) : wootz::quoted(name);
 }
 
@@ -39,8 +39,8 @@ std::string SymbolTable::symbol_text(SymbolId id, int depth) const {
     return std::string(function) + "(" +
            joined_in_order({dim_text(s.a, depth + 1), dim_text(s.b, depth + 1)}, ", ") + ")";
   };
-  if (s.kind == Symbol::Kind::kInput) return name_text(s.name);
-  if (s.kind == Symbol::Kind::kUnknown) return "?" + name_text(s.name);
+  if (s.kind == Symbol::Kind::kInput) return symbol_name_text(s.name);
+  if (s.kind == Symbol::Kind::kUnknown) return "?" + symbol_name_text(s.name);
   if (depth > kMaxPrintedDepth) return "#" + std::to_string(id);
   switch (s.kind) {
     case Symbol::Kind::kFloorDiv:

@@ -5,10 +5,10 @@
 #include <functional>
 #include <numeric>
 
+#include "base/alignment.h"
+
 namespace wootz {
 namespace {
-
-size_t round_up(size_t n, size_t alignment) { return (n + alignment - 1) / alignment * alignment; }
 
 bool overlap_in_time(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 

@@ -16,8 +16,8 @@
 namespace wootz {
 namespace {
 
-constexpr double kGain = 0.98;  // of the other engine's time: less is not worth 8 bits
-constexpr int kRuns = 9;
+constexpr double kBytesGain = 0.98;  // of the other engine's time: less is not worth 8 bits
+constexpr int kRaceRuns = 9;
 constexpr int64_t kGpuChannels = 16;  // that the 8-bit kernels of GPUs take
 
 /// A folder of its own, gone with the object.
@@ -51,7 +51,7 @@ void time_both(const BuildOptions& options, const Engine& plain, Int8Result& res
   using Clock = std::chrono::steady_clock;
   Context contexts[2] = {result.engine.context(), plain.context()};
   std::vector<double> ms[2];
-  for (int i = 0; i < kRuns; ++i)
+  for (int i = 0; i < kRaceRuns; ++i)
     for (int k = 0; k < 2; ++k) {
       const auto from = Clock::now();
       contexts[k].run(options.samples[0]);
@@ -99,7 +99,7 @@ Int8Result build_int8(const std::string& onnx_path, const BuildOptions& options)
   }
   const Engine plain = build(onnx_path, b);
   time_both(options, plain, result);
-  result.is_int8 = result.int8_ms < kGain * result.other_ms;
+  result.is_int8 = result.int8_ms < kBytesGain * result.other_ms;
   result.reason = std::string(result.is_int8 ? "int8" : b.precision) + ": int8 took " +
                   milliseconds(result.int8_ms) + ", " + b.precision + " " + milliseconds(result.other_ms);
   if (!result.is_int8) result.engine = plain;

@@ -13,7 +13,7 @@
 namespace wootz {
 namespace {
 
-constexpr int64_t kWorthIt = 1 << 15;  // elements; with fewer a part of its own does not pay
+constexpr int64_t kWorthAPart = 1 << 15;  // elements; with fewer a part of its own does not pay
 
 enum class NumberClass { kReal, kInteger, kNatural };
 
@@ -33,7 +33,7 @@ void for_each_loaded(std::span<const Tensor* const> inputs, const Dims& out, F&&
   std::vector<Dims> dims;
   for (const Tensor* input : inputs) dims.push_back(input->dims());
   const BroadcastRuns runs(out, dims);
-  in_parts(runs.blocks(), std::max<int64_t>(1, kWorthIt / kElementBlock), [&](int64_t begin, int64_t end) {
+  in_parts(runs.blocks(), std::max<int64_t>(1, kWorthAPart / kElementBlock), [&](int64_t begin, int64_t end) {
     std::vector<std::array<T, kElementBlock>> loaded(inputs.size());
     runs.for_each_block(begin, end, [&](int64_t start, int64_t n, const int64_t* at) {
       for (size_t k = 0; k < inputs.size(); ++k)
@@ -105,7 +105,7 @@ std::optional<Arithmetic> arithmetic_of(const std::function<double(double, doubl
 /// Of two float32 operands: without a detour by double.
 void combine_floats(Arithmetic op, const Tensor& a, const Tensor& b, Tensor& y) {
   const BroadcastRuns runs(y.dims(), std::vector<Dims>{a.dims(), b.dims()});
-  in_parts(runs.blocks(), std::max<int64_t>(1, kWorthIt / kElementBlock), [&](int64_t begin, int64_t end) {
+  in_parts(runs.blocks(), std::max<int64_t>(1, kWorthAPart / kElementBlock), [&](int64_t begin, int64_t end) {
     runs.for_each_block(begin, end, [&](int64_t start, int64_t n, const int64_t* at) {
       combine(op, a.as<float>() + at[0], runs.inner_stride(0), b.as<float>() + at[1], runs.inner_stride(1),
               static_cast<size_t>(n), y.as<float>() + start);

@@ -48,7 +48,7 @@ void run_row(const T* in, T* out, int64_t count, int64_t stride, const RunningAt
   }
 }
 
-void infer(InferContext& context) {
+void infer_running(InferContext& context) {
   if (context.has_rank(0))
     if (const auto axis = scalar_int(context, 1)) context.normalize_axis(*axis, context.rank(0));
   context.set_output(0, context.input(0));
@@ -93,7 +93,7 @@ OpDef running_op(const char* name, const char* doc) {
   def.doc = doc;
   def.min_inputs = def.max_inputs = 2;
   def.attributes = attribute_specs<RunningAttributes>();
-  def.infer = infer;
+  def.infer = infer_running;
   def.samples = samples;
   return def;
 }

@@ -13,7 +13,7 @@ struct Row {
   int arity;
 };
 
-constexpr Row kRows[] = {
+constexpr Row kScalarRows[] = {
     {ScalarOp::kCopy, "copy", 1},
     {ScalarOp::kCast, "cast", 1},
     {ScalarOp::kAdd, "add", 2},
@@ -86,9 +86,9 @@ constexpr Row kRows[] = {
 };
 
 constexpr bool rows_follow_the_enumeration() {
-  for (size_t i = 0; i < std::size(kRows); ++i)
-    if (static_cast<size_t>(kRows[i].op) != i) return false;
-  return std::size(kRows) == static_cast<size_t>(ScalarOp::kWhere) + 1;
+  for (size_t i = 0; i < std::size(kScalarRows); ++i)
+    if (static_cast<size_t>(kScalarRows[i].op) != i) return false;
+  return std::size(kScalarRows) == static_cast<size_t>(ScalarOp::kWhere) + 1;
 }
 static_assert(rows_follow_the_enumeration());
 
@@ -100,8 +100,8 @@ std::string number_text(double value) {
 
 }  // namespace
 
-std::string_view scalar_op_name(ScalarOp op) { return kRows[static_cast<size_t>(op)].name; }
-int scalar_op_arity(ScalarOp op) { return kRows[static_cast<size_t>(op)].arity; }
+std::string_view scalar_op_name(ScalarOp op) { return kScalarRows[static_cast<size_t>(op)].name; }
+int scalar_op_arity(ScalarOp op) { return kScalarRows[static_cast<size_t>(op)].arity; }
 
 std::string to_string(const ScalarProgram& program) {
   std::string text;

@@ -23,7 +23,7 @@ Dim dim_from(InferContext& c, const std::string& text) {
   return dim;
 }
 
-void infer(InferContext& c) {
+void infer_user_op(InferContext& c) {
   const UserOp& op = UserOps::of(c.node());
   std::vector<TensorInfo> inputs;
   for (const Value* input : c.node().inputs()) inputs.push_back(input ? tensor_info(*input) : TensorInfo());
@@ -82,7 +82,7 @@ const UserOp& UserOps::add(UserOp op) {
   def.max_inputs = op.max_inputs;
   def.max_outputs = op.outputs;
   for (const std::string& name : op.attributes) def.attributes.push_back({name, std::nullopt});
-  def.infer = infer;
+  def.infer = infer_user_op;
   def.evaluate = evaluate;
   OpRegistry::global().add(std::move(def));
   return all().insert_or_assign(std::pair(op.domain, op.name), std::move(op)).first->second;

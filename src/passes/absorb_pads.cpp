@@ -53,7 +53,7 @@ std::optional<Patch> absorb(const Match& m, PassContext&) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_absorb_pads(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"conv(pad(x, 0)) => conv(x) with pads", {"Conv(pad:Pad(..), ..)"}, absorb, true},
   });
@@ -62,6 +62,8 @@ bool run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-Pass absorb_pads() { return {"absorb_pads", "Padding with zeros goes into the convolution behind it.", run}; }
+Pass absorb_pads() {
+  return {"absorb_pads", "Padding with zeros goes into the convolution behind it.", run_absorb_pads};
+}
 
 }  // namespace wootz

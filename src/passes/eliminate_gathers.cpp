@@ -81,7 +81,7 @@ std::optional<Patch> gather_all(const Match& m, PassContext&) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_eliminate_gathers(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"gather_nd(x, every index) => x", {"GatherND(x, indices:Concat(..))"}, gather_all, true},
   });
@@ -91,7 +91,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass eliminate_gathers() {
-  return {"eliminate_gathers", "A GatherND by running indices is the data under another shape.", run};
+  return {"eliminate_gathers", "A GatherND by running indices is the data under another shape.",
+          run_eliminate_gathers};
 }
 
 }  // namespace wootz

@@ -121,7 +121,7 @@ bool takes_moved_rows(const Node& node) {
 /// contraction as it stands stays: what sank is such a node, or its other operands follow no contraction, so
 /// in graph order each node sinks once for every change before it, and two contractions of different shapes
 /// that meet do not take turns for ever.
-std::optional<Patch> sink(Node& node) {
+std::optional<Patch> sink_reshape(Node& node) {
   if (!is_elementwise(node) || joins_contraction(node)) return std::nullopt;
   const Node* behind = nullptr;
   const bool takes_rows = takes_moved_rows(node);
@@ -158,19 +158,19 @@ std::optional<Patch> sink(Node& node) {
   return patch;
 }
 
-bool sink_all(Graph& graph, PassContext& context) {
+bool sink_all_reshapes(Graph& graph, PassContext& context) {
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
-    for (Graph* inner : node.subgraphs()) changed |= sink_all(*inner, context);
+    for (Graph* inner : node.subgraphs()) changed |= sink_all_reshapes(*inner, context);
     if (context.exhausted() || !is_live(node)) continue;
-    if (std::optional<Patch> patch = sink(node))
+    if (std::optional<Patch> patch = sink_reshape(node))
       changed |= apply_patch(*patch, node, "f(reshape(x)) => reshape(f(x))", context);
   }
   return changed;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_eliminate_reshapes(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"reshape(x) => x of that shape", {"Reshape(x, s)"}, drop_reshape},
       {"reshape(reshape(x)) => reshape(x)", {"Reshape(Reshape(x, s), t)"}, merge_reshapes, true},
@@ -180,7 +180,7 @@ bool run(Graph& graph, PassContext& context) {
       {"reshape to -1 or 0 => reshape to the sizes", {"Reshape(x, s)"}, known_shape},
   });
   bool changed = rules.apply(graph, context);
-  while (sink_all(graph, context)) {
+  while (sink_all_reshapes(graph, context)) {
     rules.apply(graph, context);
     changed = true;
   }
@@ -191,7 +191,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass eliminate_reshapes() {
   return {"eliminate_reshapes",
-          "Squeeze, Unsqueeze and Flatten become Reshape; chains of reshapes become one or none.", run};
+          "Squeeze, Unsqueeze and Flatten become Reshape; chains of reshapes become one or none.",
+          run_eliminate_reshapes};
 }
 
 }  // namespace wootz

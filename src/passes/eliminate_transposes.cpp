@@ -139,7 +139,7 @@ std::optional<Patch> channels_last_before_split(const Match& m, PassContext&) {
   return patch;
 }
 
-bool is_elementwise(const Node& node) {
+bool is_ranked_elementwise(const Node& node) {
   const OpDef* def = OpRegistry::global().find(node);
   return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) &&
          node.output(0)->type.has_rank() && node.op != "Clip";
@@ -175,7 +175,7 @@ bool leads_to_inverse(const Value* value, const Ints& perm) {
     if (all_inverse) return true;
     if (value->uses().size() != 1) return false;
     const Node& reader = *value->uses()[0].node;
-    if (reader.graph() != value->graph() || !is_elementwise(reader) ||
+    if (reader.graph() != value->graph() || !is_ranked_elementwise(reader) ||
         !has_rank(reader.output(0), int64_t(perm.size())))
       return false;
     for (const Value* other : reader.inputs()) {
@@ -192,7 +192,7 @@ bool leads_to_inverse(const Value* value, const Ints& perm) {
 bool follows_matmul(const Node* node, int depth = 0) {
   if (!node || depth > kMaxLookahead) return false;
   if (node->is("MatMul")) return true;
-  if (!is_elementwise(*node)) return false;
+  if (!is_ranked_elementwise(*node)) return false;
   return std::any_of(node->inputs().begin(), node->inputs().end(), [&](const Value* v) {
     return v && v->producer() && is_read_once(v) && follows_matmul(v->producer(), depth + 1);
   });
@@ -201,7 +201,7 @@ bool follows_matmul(const Node* node, int depth = 0) {
 /// f(transpose(x), y) => transpose(f(x, inverse transpose(y))) for a transpose that moves channels first
 /// behind a matrix product: f joins the product, and in channels-last layout both transposes move nothing.
 std::optional<Patch> sink_behind_matmul(Node& node) {
-  if (!is_elementwise(node)) return std::nullopt;
+  if (!is_ranked_elementwise(node)) return std::nullopt;
   const Node* t = nullptr;
   for (const Value* v : node.inputs()) {
     const Node* p = v && is_read_once(v) ? produced_by(v, "Transpose") : nullptr;
@@ -234,8 +234,8 @@ std::optional<Patch> sink_behind_matmul(Node& node) {
 
 /// f(transpose(x), constant) => transpose(f(x, constant')), where the transpose then meets its inverse;
 /// f(transpose(x), transpose(y)) => transpose(f(x, y)).
-std::optional<Patch> sink(Node& node) {
-  if (!is_elementwise(node)) return std::nullopt;
+std::optional<Patch> sink_transpose(Node& node) {
+  if (!is_ranked_elementwise(node)) return std::nullopt;
   std::optional<Ints> perm;
   std::set<const Value*> transposed;
   for (const Value* v : node.inputs()) {
@@ -267,20 +267,20 @@ std::optional<Patch> sink(Node& node) {
   return patch;
 }
 
-bool sink_all(Graph& graph, PassContext& context) {
+bool sink_all_transposes(Graph& graph, PassContext& context) {
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
-    for (Graph* inner : node.subgraphs()) changed |= sink_all(*inner, context);
+    for (Graph* inner : node.subgraphs()) changed |= sink_all_transposes(*inner, context);
     if (context.exhausted() || !is_live(node)) continue;
-    std::optional<Patch> patch = sink(node);
+    std::optional<Patch> patch = sink_transpose(node);
     if (!patch && context.target.prefers_channels_last) patch = sink_behind_matmul(node);
     if (patch) changed |= apply_patch(*patch, node, "f(transpose(x)) => transpose(f(x))", context);
   }
   return changed;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_eliminate_transposes(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"transpose(x, identity) => x", {"Transpose(x)"}, drop_transpose},
       {"transpose(transpose(x)) => transpose(x)", {"Transpose(inner:Transpose(x))"}, merge_transposes, true},
@@ -297,7 +297,7 @@ bool run(Graph& graph, PassContext& context) {
       {"transpose of axes of size 1 => reshape", {"Transpose(x)"}, transpose_to_reshape},
   });
   bool changed = rules.apply(graph, context);
-  while (sink_all(graph, context)) {
+  while (sink_all_transposes(graph, context)) {
     rules.apply(graph, context);
     changed = true;
   }
@@ -308,7 +308,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass eliminate_transposes() {
   return {"eliminate_transposes",
-          "Transposes merge, cancel across pointwise operators and become reshapes where they can.", run};
+          "Transposes merge, cancel across pointwise operators and become reshapes where they can.",
+          run_eliminate_transposes};
 }
 
 }  // namespace wootz

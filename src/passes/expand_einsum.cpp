@@ -104,13 +104,15 @@ std::optional<Patch> expand(const Match& m, PassContext&) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_expand_einsum(Graph& graph, PassContext& context) {
   static const RuleSet rules({{"einsum(a, b) => transposes around matmul", {"Einsum(a, b)"}, expand}});
   return rules.apply(graph, context);
 }
 
 }  // namespace
 
-Pass expand_einsum() { return {"expand_einsum", "Einsum with one contracted index becomes a MatMul.", run}; }
+Pass expand_einsum() {
+  return {"expand_einsum", "Einsum with one contracted index becomes a MatMul.", run_expand_einsum};
+}
 
 }  // namespace wootz

@@ -99,7 +99,7 @@ std::optional<Patch> pictures_of_volumes(const Match& m, PassContext&) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_flatten_volumes(Graph& graph, PassContext& context) {
   static const RuleSet rules(
       {{"conv of a volume => conv of its slices", {"Conv(x, #w)", "Conv(x, #w, #b)"}, pictures_of_volumes}});
   return rules.apply(graph, context);
@@ -109,7 +109,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass flatten_volumes() {
   return {"flatten_volumes",
-          "A convolution of three spatial axes is one of two on the slices along the depth.", run};
+          "A convolution of three spatial axes is one of two on the slices along the depth.",
+          run_flatten_volumes};
 }
 
 }  // namespace wootz

@@ -173,7 +173,7 @@ std::optional<Patch> split_batch_norm(const Match& m, PassContext&) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_fold_batch_norm(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"batch_norm(x) => x * scale + term",
        {"BatchNormalization(x, #scale, #b, #mean, #var)"},
@@ -200,7 +200,7 @@ bool run(Graph& graph, PassContext& context) {
 Pass fold_batch_norm() {
   return {"fold_batch_norm",
           "Batch normalisation, and constant factors and terms per channel, go into the weights before them.",
-          run};
+          run_fold_batch_norm};
 }
 
 }  // namespace wootz

@@ -73,11 +73,11 @@ std::optional<Patch> fold(Node& node, PassContext& context) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_fold_constants(Graph& graph, PassContext& context) {
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
-    for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
+    for (Graph* inner : node.subgraphs()) changed |= run_fold_constants(*inner, context);
     if (!can_fold(node, context) || context.exhausted()) continue;
     if (std::optional<Patch> patch = fold(node, context))
       changed |= apply_patch(*patch, node, "fold_constants", context);
@@ -89,7 +89,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass fold_constants() {
   return {"fold_constants",
-          "Nodes whose inputs are all constants become constants, computed by the references.", run};
+          "Nodes whose inputs are all constants become constants, computed by the references.",
+          run_fold_constants};
 }
 
 }  // namespace wootz

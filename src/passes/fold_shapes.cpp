@@ -33,11 +33,11 @@ std::optional<PatchOperand> operand_of(const Value& value, Patch& patch) {
   return patch.constant(std::move(t));
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_fold_shapes(Graph& graph, PassContext& context) {
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
-    for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
+    for (Graph* inner : node.subgraphs()) changed |= run_fold_shapes(*inner, context);
     if (context.exhausted() || !is_live(node)) continue;
     Patch patch;
     for (Value* v : node.outputs()) {
@@ -53,7 +53,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass fold_shapes() {
   return {"fold_shapes",
-          "Integer values whose elements are known expressions of the inputs' sizes become constants.", run};
+          "Integer values whose elements are known expressions of the inputs' sizes become constants.",
+          run_fold_shapes};
 }
 
 }  // namespace wootz

@@ -85,11 +85,11 @@ class Inliner {
   std::unordered_map<const Value*, Value*> mapped_;
 };
 
-bool run(Graph& graph, PassContext& context) {
+bool run_inline_branches(Graph& graph, PassContext& context) {
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
-    for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
+    for (Graph* inner : node.subgraphs()) changed |= run_inline_branches(*inner, context);
     if (!node.is("If")) continue;
     const auto condition = known_ints(node.input(0));
     if (!condition || condition->size() != 1 || !context.allow_patch("if(constant) => branch")) continue;
@@ -105,7 +105,7 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass inline_branches() {
-  return {"inline_branches", "An If whose condition is known becomes its branch.", run};
+  return {"inline_branches", "An If whose condition is known becomes its branch.", run_inline_branches};
 }
 
 }  // namespace wootz

@@ -13,7 +13,7 @@
 namespace wootz {
 namespace {
 
-constexpr std::string_view kRule = "x a, x b => split(x [a b])";
+constexpr std::string_view kParallelRule = "x a, x b => split(x [a b])";
 
 /// x times a constant matrix [k, n], and the constant bias that is added to it.
 struct Product {
@@ -25,7 +25,7 @@ struct Product {
   int64_t columns() const { return matrix->dims()[1]; }
 };
 
-bool is_pointwise(const Node& node) {
+bool is_single_pointwise(const Node& node) {
   const OpDef* def = OpRegistry::global().find(node);
   return def && def->fusion == FusionKind::kPointwise;
 }
@@ -45,7 +45,7 @@ void take_bias(Product& p) {
 /// What is not pointwise reads a slice as well as a whole; pointwise readers would have joined the product.
 bool reads_slices(const Value& result) {
   return std::none_of(result.uses().begin(), result.uses().end(), [&](const Use& u) {
-    return u.node->graph() != result.graph() || is_pointwise(*u.node);
+    return u.node->graph() != result.graph() || is_single_pointwise(*u.node);
   });
 }
 
@@ -128,17 +128,17 @@ bool merge_first(Graph& graph, PassContext& context) {
       }
     }
     Patch patch = merge(x, products);
-    if (apply_patch(patch, *first, kRule, context)) return true;
+    if (apply_patch(patch, *first, kParallelRule, context)) return true;
     if (context.exhausted()) return false;
   }
   return false;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_merge_parallel_products(Graph& graph, PassContext& context) {
   if (!has_dear_launches(context.target)) return false;
   bool changed = false;
   for (const auto& node : graph.nodes())
-    for (Graph* inner : node->subgraphs()) changed |= run(*inner, context);
+    for (Graph* inner : node->subgraphs()) changed |= run_merge_parallel_products(*inner, context);
   while (merge_first(graph, context)) changed = true;
   return changed;
 }
@@ -147,7 +147,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass merge_parallel_products() {
   return {"merge_parallel_products",
-          "Products of one value with several constant matrices become one product and a Split.", run};
+          "Products of one value with several constant matrices become one product and a Split.",
+          run_merge_parallel_products};
 }
 
 }  // namespace wootz

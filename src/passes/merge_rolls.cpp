@@ -12,7 +12,7 @@
 namespace wootz {
 namespace {
 
-constexpr std::string_view kRule = "rolls and transposes of rows => gather(rows)";
+constexpr std::string_view kRollsRule = "rolls and transposes of rows => gather(rows)";
 constexpr int64_t kMostElements = int64_t{1} << 24;  // of one batch: they are followed one by one
 
 /// Elements [start, end) along an axis.
@@ -202,18 +202,19 @@ class Chain {
   int rolls_ = 0;
 };
 
-bool run(Graph& graph, PassContext& context) {
+bool run_merge_rolls(Graph& graph, PassContext& context) {
   if (!has_dear_launches(context.target)) return false;
   bool changed = false;
   for (const auto& node : graph.nodes())
-    for (Graph* inner : node->subgraphs()) changed |= run(*inner, context);
+    for (Graph* inner : node->subgraphs()) changed |= run_merge_rolls(*inner, context);
   // From the end on: a chain is found by its last node, and what it merges is gone then.
   for (bool found = true; found && !context.exhausted();) {
     found = false;
     for (auto it = graph.nodes().rbegin(); it != graph.nodes().rend(); ++it) {
       Node& node = **it;
       if (!(node.is("Reshape") || node.is("Transpose") || node.is("Concat"))) continue;
-      if (std::optional<Patch> patch = Chain(node).match()) found = apply_patch(*patch, node, kRule, context);
+      if (std::optional<Patch> patch = Chain(node).match())
+        found = apply_patch(*patch, node, kRollsRule, context);
       if (found) break;
     }
     changed |= found;
@@ -224,7 +225,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass merge_rolls() {
-  return {"merge_rolls", "Rolls and the transposes of rows around them become one Gather of rows.", run};
+  return {"merge_rolls", "Rolls and the transposes of rows around them become one Gather of rows.",
+          run_merge_rolls};
 }
 
 }  // namespace wootz

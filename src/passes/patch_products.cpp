@@ -80,7 +80,7 @@ std::optional<Patch> pixels_in_a_row(const Match& m, PassContext&) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_patch_products(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"transpose(pixels of transpose(y)) => pixels of y",
        {"Transpose(rows:Reshape(first:Transpose(y), s))"},
@@ -100,7 +100,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass patch_products() {
   return {"patch_products",
-          "A convolution that sees every pixel once is a product of patches with its filter.", run};
+          "A convolution that sees every pixel once is a product of patches with its filter.",
+          run_patch_products};
 }
 
 }  // namespace wootz

@@ -224,7 +224,7 @@ std::optional<Patch> broadcast_by_itself(const Match& m, PassContext&) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_simplify_algebra(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"identity(x) => x", {"Identity(x)"}, keep_x},
       {"dropout(x) => x", {"Dropout(x, ..)"}, drop_dropout},
@@ -269,7 +269,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass simplify_algebra() {
   return {"simplify_algebra",
-          "Operators that change nothing vanish and simpler spellings replace longer ones.", run};
+          "Operators that change nothing vanish and simpler spellings replace longer ones.",
+          run_simplify_algebra};
 }
 
 }  // namespace wootz

@@ -23,7 +23,7 @@ std::optional<Patch> behind_transpose(const Match& m, PassContext&) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_sink_casts(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"transpose(reshape(cast(x))) => cast(transpose(reshape(x)))",
        {"Transpose(split:Reshape(cast:Cast(x), s))"},
@@ -35,7 +35,7 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass sink_casts() {
-  return {"sink_casts", "A cast of an input in front of a transpose moves behind it.", run};
+  return {"sink_casts", "A cast of an input in front of a transpose moves behind it.", run_sink_casts};
 }
 
 }  // namespace wootz

@@ -11,7 +11,7 @@
 namespace wootz {
 namespace {
 
-Ints perm_of(const Node& transpose) { return transpose.attributes.get<Ints>("perm", {}); }
+Ints stated_perm(const Node& transpose) { return transpose.attributes.get<Ints>("perm", {}); }
 
 bool has_pointwise_reader(const Value& v) {
   return std::any_of(v.uses().begin(), v.uses().end(), [](const Use& u) {
@@ -22,7 +22,7 @@ bool has_pointwise_reader(const Value& v) {
 
 /// The product of what the transpose `t` reads, and its bias; then the transpose.
 std::optional<Patch> behind_product(const Match& m, PassContext&) {
-  const Ints perm = perm_of(*m.node("t"));
+  const Ints perm = stated_perm(*m.node("t"));
   const Value *w = m.value("w"), *b = m.value("b");
   Value* out = m.root->output(0);
   if (perm.size() < 3 || perm.back() != static_cast<int64_t>(perm.size()) - 1 || !has_rank(w, 2))
@@ -46,7 +46,8 @@ std::optional<Patch> project_batch_first(const Match& m, PassContext&) {
   const Node& gemm = *m.node("gemm");
   const Value *heads = m.node("heads")->output(0), *rows = m.node("rows")->output(0),
               *split = m.node("split")->output(0), *c = gemm.input(2);
-  if (perm_of(*m.root) != Ints{1, 0, 2} || perm_of(*m.node("heads")) != Ints{2, 0, 1, 3}) return std::nullopt;
+  if (stated_perm(*m.root) != Ints{1, 0, 2} || stated_perm(*m.node("heads")) != Ints{2, 0, 1, 3})
+    return std::nullopt;
   if (!has_rank(heads, 4) || !has_rank(rows, 2) || !has_rank(split, 3)) return std::nullopt;
   if (gemm.attributes.get<int64_t>("transA", 0) != 0) return std::nullopt;
   if (c && !(c->type.has_rank() && (c->type.rank() < 2 || (*c->type.shape)[0].is(1)))) return std::nullopt;
@@ -73,7 +74,7 @@ std::optional<Patch> project_batch_first(const Match& m, PassContext&) {
 /// In one step no axis holds batch and heads, which lie apart.
 std::optional<Patch> heads_apart(const Match& m, PassContext&) {
   const Value *merged = m.node("merged")->output(0), *out = m.root->output(0);
-  if (perm_of(*m.node("swap")) != Ints{1, 0, 2} || !has_rank(merged, 3) || !has_rank(out, 4))
+  if (stated_perm(*m.node("swap")) != Ints{1, 0, 2} || !has_rank(merged, 3) || !has_rank(out, 4))
     return std::nullopt;
   const SymbolTable& symbols = out->graph()->symbols();
   const Shape &from = *merged->type.shape, &to = *out->type.shape;
@@ -93,7 +94,7 @@ std::optional<Patch> heads_apart(const Match& m, PassContext&) {
 std::optional<Patch> norm_under_new_dims(const Match& m, PassContext&) {
   const Node &norm = *m.node("norm"), &moved = *m.node("moved");
   const Value *x = norm.input(0), *to = moved.output(0);
-  const Ints perm = perm_of(*m.root);
+  const Ints perm = stated_perm(*m.root);
   if (!x->type.has_rank() || !to->type.has_rank() || x->type.rank() < 2 || to->type.rank() < 2)
     return std::nullopt;
   const int64_t rank = x->type.rank(), axis = norm.attributes.get<int64_t>("axis", -1);
@@ -126,7 +127,7 @@ std::optional<Patch> function_before_movements(const Match& m, PassContext&) {
   Patch patch;
   const PatchOperand y = patch.node(m.root->op, {m.node("main")->output(0)}, m.root->attributes);
   const PatchOperand parts = patch.node("Reshape", {y, split.input(1)}, split.attributes);
-  patch.replace(m.root->output(0), transpose(patch, parts, perm_of(moved)));
+  patch.replace(m.root->output(0), transpose(patch, parts, stated_perm(moved)));
   return patch;
 }
 
@@ -137,7 +138,7 @@ std::vector<std::string> functions_of_moved_convolutions() {
   return patterns;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_sink_transposes(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"transpose(x) w + b => transpose(x w + b)",
        {"Add(product:MatMul(t:Transpose(x), #w), #b)", "MatMul(t:Transpose(x), #w)"},
@@ -164,7 +165,7 @@ Pass sink_transposes() {
   return {
       "sink_transposes",
       "Transposes of leading axes move behind products along the last one, those of heads behind functions.",
-      run};
+      run_sink_transposes};
 }
 
 }  // namespace wootz

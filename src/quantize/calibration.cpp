@@ -9,13 +9,13 @@
 namespace wootz {
 namespace {
 
-[[noreturn]] void bad(const std::string& what) {
+[[noreturn]] void bad_calibration(const std::string& what) {
   throw Error(ErrorKind::kInvalidArgument, "calibration: " + what);
 }
 
 double number(const nlohmann::json& entry, const char* key, const std::string& name) {
   if (!entry.is_object() || !entry.contains(key) || !entry[key].is_number())
-    bad("'" + name + "': expected a number '" + key + "', found " + entry.dump().substr(0, 60));
+    bad_calibration("'" + name + "': expected a number '" + key + "', found " + entry.dump().substr(0, 60));
   return entry[key].get<double>();
 }
 
@@ -38,10 +38,11 @@ std::string Calibration::to_json() const {
 Calibration Calibration::from_json(const std::string& text) {
   const auto j = nlohmann::json::parse(text, nullptr, false);
   if (!j.is_object() || !j.contains("tensors") || !j["tensors"].is_object())
-    bad("expected a JSON object with 'tensors', as `wootz quantize` writes it");
+    bad_calibration("expected a JSON object with 'tensors', as `wootz quantize` writes it");
   Calibration c;
   const std::string type = j.value("activations", "uint8");
-  if (type != "uint8" && type != "int8") bad("activations: expected uint8 or int8, found '" + type + "'");
+  if (type != "uint8" && type != "int8")
+    bad_calibration("activations: expected uint8 or int8, found '" + type + "'");
   c.is_signed = type == "int8";
   c.model = j.value("model", "");
   c.method = j.value("method", "");
@@ -50,7 +51,7 @@ Calibration Calibration::from_json(const std::string& text) {
     Entry e;
     e.range = {number(entry, "low", name), number(entry, "high", name)};
     if (!(e.range.low <= 0) || !(e.range.high >= 0) || !std::isfinite(e.range.high - e.range.low))
-      bad("'" + name + "': expected low <= 0 <= high, found " + entry.dump().substr(0, 80));
+      bad_calibration("'" + name + "': expected low <= 0 <= high, found " + entry.dump().substr(0, 80));
     e.smallest = entry.value("smallest", e.range.low);
     e.largest = entry.value("largest", e.range.high);
     c.tensors[name] = e;

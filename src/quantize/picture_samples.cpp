@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void bad(const std::string& what) {
+[[noreturn]] void bad_pictures(const std::string& what) {
   throw Error(ErrorKind::kInvalidArgument, "pictures: " + what);
 }
 
@@ -33,7 +33,8 @@ std::vector<std::string> picture_files(const std::string& folder) {
   }
   if (error) throw Error(ErrorKind::kIo, "cannot read the folder '" + folder + "': " + error.message());
   if (files.empty())
-    bad("expected .png, .jpg, .bmp, .webp, .tiff, .jp2 or .ppm files in '" + folder + "', found none");
+    bad_pictures("expected .png, .jpg, .bmp, .webp, .tiff, .jp2 or .ppm files in '" + folder +
+                 "', found none");
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -49,11 +50,11 @@ struct PictureInput {
 PictureInput picture_input(const std::string& path, const PictureOptions& options) {
   const ImportedModel model = import_onnx_file(path, {.content_hash = false});
   if (model.graph->inputs().size() != 1)
-    bad("expected a model with one input, found " + std::to_string(model.graph->inputs().size()));
+    bad_pictures("expected a model with one input, found " + std::to_string(model.graph->inputs().size()));
   const Value& v = *model.graph->inputs()[0];
   const auto fail = [&] {
-    bad("expected a float32 or uint8 input of rank 4 with 1 or 3 channels, found '" + v.name + "' of " +
-        to_string(v.type, model.graph->symbols()));
+    bad_pictures("expected a float32 or uint8 input of rank 4 with 1 or 3 channels, found '" + v.name +
+                 "' of " + to_string(v.type, model.graph->symbols()));
   };
   if (!v.type.has_rank() || v.type.rank() != 4 ||
       (v.type.dtype != DType::kFloat32 && v.type.dtype != DType::kUint8))
@@ -68,8 +69,8 @@ PictureInput picture_input(const std::string& path, const PictureOptions& option
   in.width = shape[h + 1].is_constant() ? shape[h + 1].value() : options.width;
   for (const auto* list : {&options.mean, &options.std})
     if (list->size() != 1 && static_cast<int64_t>(list->size()) != in.channels)
-      bad("expected 1 or " + std::to_string(in.channels) + " means and deviations, found " +
-          std::to_string(list->size()));
+      bad_pictures("expected 1 or " + std::to_string(in.channels) + " means and deviations, found " +
+                   std::to_string(list->size()));
   return in;
 }
 
@@ -150,7 +151,7 @@ SampleSource picture_samples(const std::string& folder, const std::string& onnx_
     const auto file = MappedFile::open(path);
     Picture picture;
     if (!decode_picture({reinterpret_cast<const uint8_t*>(file->data()), file->size()}, picture))
-      bad("'" + path + "' is no whole picture");
+      bad_pictures("'" + path + "' is no whole picture");
     sample[in.name] = Datum(tensor_of(picture, in, options));
     return true;
   };

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "base/alignment.h"
+
 namespace wootz {
 namespace {
 
 constexpr size_t kAlignment = 256;  // what the driver gives, and tensor maps are content with
-
-size_t round_up(size_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
 
 bool is_stored(const Placement& p) {
   return p.kind == Placement::Kind::kArena || p.kind == Placement::Kind::kInput ||
@@ -121,7 +121,8 @@ class Planner {
   size_t take_room(const Placement& p) {
     const size_t at = result_.room_bytes;
     if (p.kind != Placement::Kind::kDynamic)
-      result_.room_bytes += round_up(static_cast<size_t>(p.desc.size()) * dtype_size(p.desc.dtype));
+      result_.room_bytes +=
+          round_up(static_cast<size_t>(p.desc.size()) * dtype_size(p.desc.dtype), kAlignment);
     return at;
   }
 

@@ -14,7 +14,7 @@
 namespace wootz {
 namespace {
 
-using Json = nlohmann::json;
+using ReportJson = nlohmann::json;
 
 Bindings tuned_bindings(const EngineData& engine) {
   std::vector<Dims> dims;
@@ -44,7 +44,7 @@ std::string tactic_of(const StepRecord& s, bool interpreted) {
   return s.choices.empty() ? "reference" : s.choices[0].tactic_id;
 }
 
-Json json_from_value(const Value& v, const ShapePlan& plan) {
+ReportJson json_from_value(const Value& v, const ShapePlan& plan) {
   const Placement& p = plan.values[static_cast<size_t>(v.id())];
   return {{"name", v.name},
           {"dtype", std::string(dtype_name(v.type.dtype))},
@@ -53,29 +53,29 @@ Json json_from_value(const Value& v, const ShapePlan& plan) {
           {"constant", v.is_constant()}};
 }
 
-Json json_from_step(const EngineData& e, const Node& node, const ShapePlan& plan, const Bindings& bindings,
-                    size_t index) {
+ReportJson json_from_step(const EngineData& e, const Node& node, const ShapePlan& plan,
+                          const Bindings& bindings, size_t index) {
   const StepRecord& s = e.steps[index];
   const StepWork work = work_of_step(node, plan, bindings);
-  Json j{{"region", region_title(node)},
-         {"kind", is_region(node) ? node.attributes.get<std::string>("kind", "") : ""},
-         {"nodes", node.origins},
-         {"tactic", tactic_of(s, plan.interpreted[index])},
-         {"config", s.choices.empty() ? "" : s.choices[0].config.to_string()},
-         {"time_us", s.time_us},
-         {"flops", work.flops},
-         {"bytes", work.bytes},
-         {"least_us", least_us(e, work)},
-         {"movement", is_movement(node)},
-         {"predicted_us", is_region(node) ? node.attributes.get<float>("predicted_us", 0) : 0},
-         {"error", s.error},
-         {"bound", s.bound},
-         {"sharing", sharing_text(s.sharing.kind)}};
+  ReportJson j{{"region", region_title(node)},
+               {"kind", is_region(node) ? node.attributes.get<std::string>("kind", "") : ""},
+               {"nodes", node.origins},
+               {"tactic", tactic_of(s, plan.interpreted[index])},
+               {"config", s.choices.empty() ? "" : s.choices[0].config.to_string()},
+               {"time_us", s.time_us},
+               {"flops", work.flops},
+               {"bytes", work.bytes},
+               {"least_us", least_us(e, work)},
+               {"movement", is_movement(node)},
+               {"predicted_us", is_region(node) ? node.attributes.get<float>("predicted_us", 0) : 0},
+               {"error", s.error},
+               {"bound", s.bound},
+               {"sharing", sharing_text(s.sharing.kind)}};
   for (const Value* v : node.inputs())
     if (v) j["inputs"].push_back(json_from_value(*v, plan));
   for (const Value* v : node.outputs())
     if (v) j["outputs"].push_back(json_from_value(*v, plan));
-  j["candidates"] = Json::array();
+  j["candidates"] = ReportJson::array();
   for (const CandidateRecord& c : s.candidates)
     if (c.refusal.empty() || c.error >= 0)
       j["candidates"].push_back({{"tactic", c.tactic_id},
@@ -88,11 +88,11 @@ Json json_from_step(const EngineData& e, const Node& node, const ShapePlan& plan
   return j;
 }
 
-Json json_from_memory(const EngineData& e, const ShapePlan& plan) {
-  Json j{{"activations_bytes", plan.arena_bytes},
-         {"live_bound_bytes", plan.live_bound_bytes},
-         {"activations_formula", peak_formula(*e.graph, plan)},
-         {"values", Json::array()}};
+ReportJson json_from_memory(const EngineData& e, const ShapePlan& plan) {
+  ReportJson j{{"activations_bytes", plan.arena_bytes},
+               {"live_bound_bytes", plan.live_bound_bytes},
+               {"activations_formula", peak_formula(*e.graph, plan)},
+               {"values", ReportJson::array()}};
   for (const ValueSpan& s : arena_spans(*e.graph, plan))
     j["values"].push_back({{"name", s.value->name},
                            {"offset", s.offset_bytes},
@@ -172,18 +172,18 @@ std::string region_title(const Node& node) {
 std::string explain_json(const EngineData& e, int indent) {
   const Bindings bindings = tuned_bindings(e);
   const ShapePlan plan = plan_of(e, bindings);
-  Json j{{"model", e.model_name},
-         {"model_hash", e.model_hash},
-         {"wootz", e.wootz_version},
-         {"device", e.backend},
-         {"fingerprint", e.device_fingerprint},
-         {"threads", e.threads},
-         {"tuned_shapes", e.tuned_shapes},
-         {"facts", e.facts},
-         {"memory", json_from_memory(e, plan)},
-         {"steps", Json::array()},
-         {"remarks", Json::array()},
-         {"verification", Json::array()}};
+  ReportJson j{{"model", e.model_name},
+               {"model_hash", e.model_hash},
+               {"wootz", e.wootz_version},
+               {"device", e.backend},
+               {"fingerprint", e.device_fingerprint},
+               {"threads", e.threads},
+               {"tuned_shapes", e.tuned_shapes},
+               {"facts", e.facts},
+               {"memory", json_from_memory(e, plan)},
+               {"steps", ReportJson::array()},
+               {"remarks", ReportJson::array()},
+               {"verification", ReportJson::array()}};
   size_t i = 0;
   for (const auto& node : e.graph->nodes()) {
     j["steps"].push_back(json_from_step(e, *node, plan, bindings, i));
@@ -201,7 +201,7 @@ std::string explain_json(const EngineData& e, int indent) {
                                  {"relative", v.relative},
                                  {"bound", v.bound},
                                  {"sample", v.sample}});
-  return j.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return j.dump(indent, ' ', false, ReportJson::error_handler_t::replace);
 }
 
 std::string explain_text(const EngineData& e, int width) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <new>
 
+#include "base/alignment.h"
 #include "base/log.h"
 #include "device/device_backend.h"
 #include "device/region.h"
@@ -30,8 +31,6 @@ bool takes_places(const Kernel& kernel, const Node& node, const ShapePlan& plan)
     if (!device_kernel->takes_output_at(i, skew(node.output(i)))) return false;
   return true;
 }
-
-size_t round_up(size_t n) { return (n + 63) / 64 * 64; }
 
 }  // namespace
 
@@ -59,8 +58,8 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
       most = std::max(most, s.kernel->workspace_bytes());
     }
   host_workspace_.resize(host_workspace);
-  workspace_offset_ = round_up(plan_.arena_bytes);
-  arena_bytes_ = workspace_offset_ + round_up(workspace);
+  workspace_offset_ = round_up(plan_.arena_bytes, 64);
+  arena_bytes_ = workspace_offset_ + round_up(workspace, 64);
   if (device_) plan_device_steps(threads);
 }
 

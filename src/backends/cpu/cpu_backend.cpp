@@ -79,6 +79,10 @@ void CpuBackend::copy(void* to, const void* from, size_t bytes, Stream&) const {
   if (bytes != 0) std::memcpy(to, from, bytes);
 }
 
-void register_cpu_backend(BackendRegistry& registry) { registry.add(std::make_unique<CpuBackend>()); }
-
 }  // namespace wootz
+
+namespace wootz::cpu_backend {
+
+void register_backend(BackendRegistry& registry) { registry.add(std::make_unique<CpuBackend>()); }
+
+}  // namespace wootz::cpu_backend

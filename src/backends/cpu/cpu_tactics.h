@@ -10,7 +10,7 @@
 namespace wootz {
 
 /// The CPU backend's tactics, best guess first. Each kernels/<family>/<name>_tactic.cpp adds its own
-/// through `void register_cpu_<name>_tactic(CpuTactics&)`, called by the generated manifest.
+/// through `void cpu_<name>_tactic::register_tactic(CpuTactics&)`, called by the generated manifest.
 class CpuTactics {
  public:
   /// Where several tactics serve a problem, the higher preference is the untuned choice: kSpecial for those

@@ -143,6 +143,10 @@ const Backend* CudaBackend::at(std::string_view selector) const {
   return backend.get();
 }
 
-void register_cuda_backend(BackendRegistry& registry) { registry.add(std::make_unique<CudaBackend>()); }
-
 }  // namespace wootz
+
+namespace wootz::cuda_backend {
+
+void register_backend(BackendRegistry& registry) { registry.add(std::make_unique<CudaBackend>()); }
+
+}  // namespace wootz::cuda_backend

@@ -11,7 +11,7 @@
 namespace wootz {
 
 /// The tactics for one target, best guess first. Each kernels/<family>/<name>_tactic.cpp adds its own through
-/// `void register_cuda_<name>_tactic(CudaTactics&)`, called by the generated manifest. A tactic keeps
+/// `void cuda_<name>_tactic::register_tactic(CudaTactics&)`, called by the generated manifest. A tactic keeps
 /// target() by value: it judges refusals by the architecture and sizes grids by the card.
 class CudaTactics {
  public:

@@ -15,7 +15,7 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-struct Loaded {
+struct LoadedDriver {
   const Driver* driver = nullptr;
   std::string reason;
 };
@@ -99,11 +99,11 @@ Driver::Driver() {
 }
 
 const Driver* Driver::try_get(std::string& reason) {
-  static const Loaded loaded = [] {
+  static const LoadedDriver loaded = [] {
     try {
-      return Loaded{new Driver(), ""};  // lives as long as the process: the library is never unloaded
+      return LoadedDriver{new Driver(), ""};  // lives as long as the process: the library is never unloaded
     } catch (const Error& e) {
-      return Loaded{nullptr, e.message()};
+      return LoadedDriver{nullptr, e.message()};
     }
   }();
   reason = loaded.reason;

@@ -7,9 +7,9 @@
 #include "base/error.h"
 
 namespace wootz::cuda {
-namespace {
-
 using Program = struct ProgramRecord*;
+
+namespace {
 
 FoundLibrary find_nvrtc() {
   LibraryPlaces places;
@@ -22,7 +22,7 @@ FoundLibrary find_nvrtc() {
   return find_library(places);
 }
 
-struct Loaded {
+struct LoadedNvrtc {
   const Nvrtc* nvrtc = nullptr;
   std::string reason;
 };
@@ -68,11 +68,11 @@ Nvrtc::Nvrtc() {
 }
 
 const Nvrtc* Nvrtc::try_get(std::string& reason) {
-  static const Loaded loaded = [] {
+  static const LoadedNvrtc loaded = [] {
     try {
-      return Loaded{new Nvrtc(), ""};  // lives as long as the process: the library is never unloaded
+      return LoadedNvrtc{new Nvrtc(), ""};  // lives as long as the process: the library is never unloaded
     } catch (const Error& e) {
-      return Loaded{nullptr, e.message()};
+      return LoadedNvrtc{nullptr, e.message()};
     }
   }();
   reason = loaded.reason;

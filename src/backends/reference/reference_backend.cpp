@@ -49,8 +49,10 @@ class ReferenceBackend final : public Backend {
 
 }  // namespace
 
-void register_reference_backend(BackendRegistry& registry) {
-  registry.add(std::make_unique<ReferenceBackend>());
-}
-
 }  // namespace wootz
+
+namespace wootz::reference_backend {
+
+void register_backend(BackendRegistry& registry) { registry.add(std::make_unique<ReferenceBackend>()); }
+
+}  // namespace wootz::reference_backend

@@ -10,8 +10,6 @@
 namespace wootz::onnx {
 namespace {
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::kInvalidModel, message); }
-
 /// Calls f at each field of that number.
 template <class F>
 void for_each_field(const AttributeView& view, const char* base, uint32_t field, F&& f) {

@@ -12,8 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::kInvalidModel, message); }
-
 uint64_t parse_number(std::string_view key, std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

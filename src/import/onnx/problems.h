@@ -13,6 +13,9 @@ namespace wootz::onnx {
 /// Text from a file, in single quotes, made printable and at most 120 characters long.
 std::string quote(std::string_view text);
 
+/// Throws Error(kInvalidModel).
+[[noreturn]] inline void fail(const std::string& message) { throw Error(ErrorKind::kInvalidModel, message); }
+
 /// Everything that is wrong with one model, gathered so that the user sees it at once.
 class Problems {
  public:

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/files.h"
+#include "import/onnx/problems.h"
 #include "import/onnx/wire.h"
 #include "ir/element.h"
 
@@ -22,8 +23,6 @@ enum : uint32_t {
   kDoubleData = 10,
   kUint64Data = 11
 };
-
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::kInvalidModel, message); }
 
 std::string describe(DType dtype, const std::vector<int64_t>& dims) {
   std::string text(dtype_name(dtype));

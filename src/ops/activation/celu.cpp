@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_celu {
 namespace {
 
 struct Parameters {
@@ -24,7 +24,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_celu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Celu", "max(0, x) + min(0, alpha (exp(x / alpha) - 1)).", 1, 12);
   def.attributes = attribute_specs<Parameters>();
   def.infer = infer_same<kRealTypes>;
@@ -34,4 +34,4 @@ void register_op_celu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_celu

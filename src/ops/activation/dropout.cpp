@@ -10,7 +10,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_dropout {
 namespace {
 
 constexpr DTypeSet kTypes = kRealTypes | kFloat8Types;
@@ -91,7 +91,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_dropout(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def =
       pointwise_op("Dropout", "y = x; in training mode x mask / (1 - ratio) with a random mask.", 1, 1);
   def.max_inputs = 3;
@@ -106,4 +106,4 @@ void register_op_dropout(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_dropout

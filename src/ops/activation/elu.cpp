@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_elu {
 namespace {
 
 struct Parameters {
@@ -24,7 +24,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_elu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Elu", "x where x >= 0, else alpha (exp(x) - 1).", 1, 1);
   def.attributes = attribute_specs<Parameters>();
   def.canonicalize = canonicalize_consumed_inputs;
@@ -35,4 +35,4 @@ void register_op_elu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_elu

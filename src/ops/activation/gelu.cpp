@@ -5,7 +5,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_gelu {
 namespace {
 
 struct Parameters {
@@ -38,7 +38,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -5, 5); }
 
 }  // namespace
 
-void register_op_gelu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op(
       "Gelu",
       "y = x P(X <= x) with X normal; approximate = tanh: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).",
@@ -51,4 +51,4 @@ void register_op_gelu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_gelu

@@ -5,7 +5,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_hard_sigmoid {
 namespace {
 
 struct Parameters {
@@ -30,7 +30,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_hard_sigmoid(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("HardSigmoid", "max(0, min(1, alpha x + beta)).", 1, 1);
   def.attributes = attribute_specs<Parameters>();
   def.canonicalize = canonicalize_consumed_inputs;
@@ -41,4 +41,4 @@ void register_op_hard_sigmoid(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_hard_sigmoid

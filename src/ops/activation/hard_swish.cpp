@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_hard_swish {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -15,7 +15,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_hard_swish(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("HardSwish", "x max(0, min(1, x / 6 + 1 / 2)).", 1, 14);
   def.infer = infer_same<kRealTypes>;
   def.evaluate = evaluate;
@@ -24,4 +24,4 @@ void register_op_hard_swish(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_hard_swish

@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_leaky_relu {
 namespace {
 
 struct Parameters {
@@ -22,7 +22,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_leaky_relu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("LeakyRelu", "x where x >= 0, else alpha x.", 1, 1);
   def.attributes = attribute_specs<Parameters>();
   def.canonicalize = canonicalize_consumed_inputs;
@@ -33,4 +33,4 @@ void register_op_leaky_relu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_leaky_relu

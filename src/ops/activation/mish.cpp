@@ -5,7 +5,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_mish {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -18,7 +18,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -9, 9); }
 
 }  // namespace
 
-void register_op_mish(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Mish", "y = x tanh(ln(1 + exp(x))).", 1, 18);
   def.infer = infer_same<kRealTypes>;
   def.evaluate = evaluate;
@@ -27,4 +27,4 @@ void register_op_mish(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_mish

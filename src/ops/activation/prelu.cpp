@@ -3,7 +3,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_prelu {
 namespace {
 
 constexpr DTypeSet kTypes =
@@ -37,7 +37,7 @@ std::vector<Sample> samples() { return binary_samples(kTypes, {-4, 4}, {-2, 2});
 
 }  // namespace
 
-void register_op_prelu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("PRelu", "x where x >= 0, else slope x.", 2, 1);
   def.canonicalize = canonicalize;
   def.infer = infer_same<kTypes>;
@@ -47,4 +47,4 @@ void register_op_prelu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_prelu

@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_relu {
 namespace {
 
 constexpr DTypeSet kTypes = kRealTypes | kSignedTypes;
@@ -16,7 +16,7 @@ std::vector<Sample> samples() { return unary_samples(kTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_relu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Relu", "y = max(0, x).", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
   def.infer = infer_same<kTypes>;
@@ -26,4 +26,4 @@ void register_op_relu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_relu

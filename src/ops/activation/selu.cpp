@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_selu {
 namespace {
 
 struct Parameters {
@@ -26,7 +26,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_selu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Selu", "gamma x where x > 0, else gamma alpha (exp(x) - 1).", 1, 1);
   def.attributes = attribute_specs<Parameters>();
   def.canonicalize = canonicalize_consumed_inputs;
@@ -37,4 +37,4 @@ void register_op_selu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_selu

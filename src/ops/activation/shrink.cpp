@@ -3,7 +3,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_shrink {
 namespace {
 
 struct Parameters {
@@ -33,7 +33,7 @@ std::vector<Sample> samples() { return unary_samples(kNumberTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_shrink(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Shrink", "x + bias where x < -lambd, x - bias where x > lambd, else 0.", 1, 9);
   def.attributes = attribute_specs<Parameters>();
   def.infer = infer_same<kNumberTypes>;
@@ -43,4 +43,4 @@ void register_op_shrink(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_shrink

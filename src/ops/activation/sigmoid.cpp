@@ -3,7 +3,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_sigmoid {
 namespace {
 
 void evaluate(EvalContext& c) { evaluate_unary(c, {.reals = sigmoid_all}); }
@@ -12,7 +12,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -9, 9); }
 
 }  // namespace
 
-void register_op_sigmoid(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Sigmoid", "y = 1 / (1 + exp(-x)).", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
   def.infer = infer_same<kRealTypes>;
@@ -22,4 +22,4 @@ void register_op_sigmoid(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sigmoid

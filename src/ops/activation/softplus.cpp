@@ -5,7 +5,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_softplus {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -17,7 +17,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -9, 9); }
 
 }  // namespace
 
-void register_op_softplus(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Softplus", "y = ln(1 + exp(x)).", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
   def.infer = infer_same<kRealTypes>;
@@ -27,4 +27,4 @@ void register_op_softplus(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_softplus

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_softsign {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -15,7 +15,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -9, 9); }
 
 }  // namespace
 
-void register_op_softsign(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Softsign", "y = x / (1 + |x|).", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
   def.infer = infer_same<kRealTypes>;
@@ -25,4 +25,4 @@ void register_op_softsign(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_softsign

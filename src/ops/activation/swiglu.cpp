@@ -2,7 +2,7 @@
 #include "ops/expansion.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_swiglu {
 namespace {
 
 void canonicalize(CanonicalizeContext& c) {
@@ -15,7 +15,7 @@ void canonicalize(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_swiglu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SwiGLU";
   def.doc = "y = swish(a, alpha) * b: becomes Swish and Mul.";
@@ -26,4 +26,4 @@ void register_op_swiglu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_swiglu

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_swish {
 namespace {
 
 struct Parameters {
@@ -24,7 +24,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -9, 9); }
 
 }  // namespace
 
-void register_op_swish(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Swish", "y = x / (1 + exp(-alpha x)); SiLU at alpha = 1.", 1, 24);
   def.attributes = attribute_specs<Parameters>();
   def.infer = infer_same<kRealTypes>;
@@ -34,4 +34,4 @@ void register_op_swish(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_swish

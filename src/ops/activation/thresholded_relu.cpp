@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_thresholded_relu {
 namespace {
 
 struct Parameters {
@@ -22,7 +22,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_thresholded_relu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("ThresholdedRelu", "x where x > alpha, else 0.", 1, 10);
   def.attributes = attribute_specs<Parameters>();
   def.infer = infer_same<kRealTypes>;
@@ -32,4 +32,4 @@ void register_op_thresholded_relu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_thresholded_relu

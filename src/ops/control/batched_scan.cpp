@@ -8,7 +8,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_batched_scan {
 namespace {
 
 struct BatchedScanAttributes {
@@ -173,7 +173,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_batched_scan(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.domain = "wootz";
   def.name = "BatchedScan";
@@ -191,4 +191,4 @@ void register_op_batched_scan(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_batched_scan

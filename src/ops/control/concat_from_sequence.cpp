@@ -5,7 +5,7 @@
 #include "ops/sample_sequences.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_concat_from_sequence {
 namespace {
 
 struct ConcatFromSequenceAttributes {
@@ -79,7 +79,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_concat_from_sequence(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "ConcatFromSequence";
   def.doc = "The tensors one after the other along `axis`, or stacked along a new one.";
@@ -92,4 +92,4 @@ void register_op_concat_from_sequence(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_concat_from_sequence

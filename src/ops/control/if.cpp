@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_if {
 namespace {
 
 /// Infers a branch; false when it cannot run with these shapes, which is no error as long as it is not taken.
@@ -81,7 +81,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_if(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "If";
   def.doc = "The outputs of then_branch where cond is true, else those of else_branch.";
@@ -94,4 +94,4 @@ void register_op_if(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_if

@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_loop {
 namespace {
 
 /// True where the body's condition output is its condition input or the constant true.
@@ -148,7 +148,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_loop(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Loop";
   def.doc =
@@ -165,4 +165,4 @@ void register_op_loop(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_loop

@@ -5,7 +5,7 @@
 #include "ops/registry.h"
 #include "ops/sample_sequences.h"
 
-namespace wootz {
+namespace wootz::op_optional {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -31,7 +31,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_optional(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Optional";
   def.doc = "An optional that holds the input, or, without input, an empty one of the attribute's type.";
@@ -44,4 +44,4 @@ void register_op_optional(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_optional

@@ -5,7 +5,7 @@
 #include "ops/registry.h"
 #include "ops/sample_sequences.h"
 
-namespace wootz {
+namespace wootz::op_optional_has_element {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -35,7 +35,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_optional_has_element(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "OptionalHasElement";
   def.doc = "False for a missing input or an empty optional, else true.";
@@ -47,4 +47,4 @@ void register_op_optional_has_element(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_optional_has_element

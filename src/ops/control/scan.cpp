@@ -8,7 +8,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_scan {
 namespace {
 
 struct ScanAttributes {
@@ -161,7 +161,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_scan(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Scan";
   def.doc =
@@ -181,4 +181,4 @@ void register_op_scan(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_scan

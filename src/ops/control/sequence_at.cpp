@@ -4,7 +4,7 @@
 #include "ops/registry.h"
 #include "ops/sample_sequences.h"
 
-namespace wootz {
+namespace wootz::op_sequence_at {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -36,7 +36,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_sequence_at(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SequenceAt";
   def.doc = "The tensor at a position; negative ones count from the end.";
@@ -48,4 +48,4 @@ void register_op_sequence_at(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sequence_at

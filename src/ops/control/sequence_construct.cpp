@@ -5,7 +5,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/sequence.h"
 
-namespace wootz {
+namespace wootz::op_sequence_construct {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -33,7 +33,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_sequence_construct(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SequenceConstruct";
   def.doc = "A sequence of the input tensors.";
@@ -46,4 +46,4 @@ void register_op_sequence_construct(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sequence_construct

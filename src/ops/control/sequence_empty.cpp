@@ -4,7 +4,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/sequence.h"
 
-namespace wootz {
+namespace wootz::op_sequence_empty {
 namespace {
 
 struct SequenceEmptyAttributes {
@@ -37,7 +37,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_sequence_empty(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SequenceEmpty";
   def.doc = "A sequence without tensors, of the element type `dtype`.";
@@ -49,4 +49,4 @@ void register_op_sequence_empty(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sequence_empty

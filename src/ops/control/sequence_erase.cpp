@@ -3,7 +3,7 @@
 #include "ops/registry.h"
 #include "ops/sample_sequences.h"
 
-namespace wootz {
+namespace wootz::op_sequence_erase {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -30,7 +30,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_sequence_erase(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SequenceErase";
   def.doc = "The sequence without the tensor at `position`, or without the last one.";
@@ -43,4 +43,4 @@ void register_op_sequence_erase(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sequence_erase

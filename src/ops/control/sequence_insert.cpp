@@ -4,7 +4,7 @@
 #include "ops/registry.h"
 #include "ops/sample_sequences.h"
 
-namespace wootz {
+namespace wootz::op_sequence_insert {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -37,7 +37,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_sequence_insert(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SequenceInsert";
   def.doc = "The sequence with the tensor put before `position`, or at the end.";
@@ -50,4 +50,4 @@ void register_op_sequence_insert(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sequence_insert

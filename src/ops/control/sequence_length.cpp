@@ -4,7 +4,7 @@
 #include "ops/registry.h"
 #include "ops/sample_sequences.h"
 
-namespace wootz {
+namespace wootz::op_sequence_length {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -28,7 +28,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_sequence_length(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SequenceLength";
   def.doc = "The number of tensors as an int64 scalar.";
@@ -40,4 +40,4 @@ void register_op_sequence_length(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sequence_length

@@ -5,7 +5,7 @@
 #include "ops/registry.h"
 #include "ops/sample_sequences.h"
 
-namespace wootz {
+namespace wootz::op_sequence_map {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -67,7 +67,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_sequence_map(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SequenceMap";
   def.doc =
@@ -84,4 +84,4 @@ void register_op_sequence_map(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sequence_map

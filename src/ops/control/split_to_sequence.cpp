@@ -9,7 +9,7 @@
 #include "ops/sequence.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_split_to_sequence {
 namespace {
 
 struct SplitToSequenceAttributes {
@@ -89,7 +89,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_split_to_sequence(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SplitToSequence";
   def.doc = "Parts along `axis` as a sequence: of the lengths `split`, of that one length, or of 1.";
@@ -103,4 +103,4 @@ void register_op_split_to_sequence(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_split_to_sequence

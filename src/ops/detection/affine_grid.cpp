@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_affine_grid {
 namespace {
 
 struct AffineGridAttributes {
@@ -88,7 +88,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_affine_grid(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "AffineGrid";
   def.doc = "grid[n, position, :] = theta[n] * [x, y, (z,) 1] for positions evenly spaced over [-1, 1].";
@@ -101,4 +101,4 @@ void register_op_affine_grid(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_affine_grid

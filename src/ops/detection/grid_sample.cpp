@@ -11,7 +11,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_grid_sample {
 namespace {
 
 struct GridSampleAttributes {
@@ -186,7 +186,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_grid_sample(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "GridSample";
   def.doc =
@@ -202,4 +202,4 @@ void register_op_grid_sample(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_grid_sample

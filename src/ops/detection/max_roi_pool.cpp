@@ -10,7 +10,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_max_roi_pool {
 namespace {
 
 struct MaxRoiPoolAttributes {
@@ -95,7 +95,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_max_roi_pool(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "MaxRoiPool";
   def.doc = "Each region, rounded to pixels, is divided into bins; a bin is its maximum, 0 where empty.";
@@ -107,4 +107,4 @@ void register_op_max_roi_pool(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_max_roi_pool

@@ -11,7 +11,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_non_max_suppression {
 namespace {
 
 struct NonMaxSuppressionAttributes {
@@ -192,7 +192,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_non_max_suppression(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "NonMaxSuppression";
   def.doc =
@@ -209,4 +209,4 @@ void register_op_non_max_suppression(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_non_max_suppression

@@ -11,7 +11,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_roi_align {
 namespace {
 
 struct RoiAlignAttributes {
@@ -191,7 +191,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_roi_align(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "RoiAlign";
   def.doc =
@@ -207,4 +207,4 @@ void register_op_roi_align(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_roi_align

@@ -8,7 +8,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_image_decoder {
 namespace {
 
 struct ImageDecoderAttributes {
@@ -68,7 +68,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_image_decoder(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "ImageDecoder";
   d.doc =
@@ -82,4 +82,4 @@ void register_op_image_decoder(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_image_decoder

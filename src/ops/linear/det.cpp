@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_det {
 namespace {
 
 void infer(InferContext& c) {
@@ -64,7 +64,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_det(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "Det";
   d.doc = "The determinants of square matrices (ONNX Det-22).";
@@ -76,4 +76,4 @@ void register_op_det(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_det

@@ -10,7 +10,7 @@
 #include "ops/sample_data.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_einsum {
 namespace {
 
 struct EinsumAttributes {
@@ -332,7 +332,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_einsum(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "Einsum";
   d.doc =
@@ -349,4 +349,4 @@ void register_op_einsum(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_einsum

@@ -10,7 +10,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_gemm {
 namespace {
 
 /// Before opset 7 an attribute allowed C to broadcast; now it always may.
@@ -176,7 +176,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_gemm(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "Gemm";
   d.doc =
@@ -195,4 +195,4 @@ void register_op_gemm(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_gemm

@@ -76,6 +76,9 @@ template std::vector<double> matmul(const MatMulProblem&, std::span<const double
 template std::vector<uint64_t> matmul(const MatMulProblem&, std::span<const uint64_t>,
                                       std::span<const uint64_t>);
 
+}  // namespace wootz
+
+namespace wootz::op_matmul {
 namespace {
 
 void infer(InferContext& c) {
@@ -175,7 +178,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_matmul(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "MatMul";
   d.doc =
@@ -191,4 +194,4 @@ void register_op_matmul(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_matmul

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_abs {
 namespace {
 
 void infer(InferContext& c) {
@@ -26,7 +26,7 @@ std::vector<Sample> samples() { return unary_samples(kNumberTypes, -9, 9); }
 
 }  // namespace
 
-void register_op_abs(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Abs", "y = |x|; the smallest integer stays itself.", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
   def.infer = infer;
@@ -36,4 +36,4 @@ void register_op_abs(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_abs

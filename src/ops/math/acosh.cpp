@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_acosh {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -15,7 +15,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, 1, 9); }
 
 }  // namespace
 
-void register_op_acosh(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Acosh", "y = arcosh(x); NaN below 1.", 1, 9);
   def.infer = infer_same<kRealTypes>;
   def.evaluate = evaluate;
@@ -24,4 +24,4 @@ void register_op_acosh(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_acosh

@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_add {
 namespace {
 
 void infer(InferContext& c) {
@@ -26,7 +26,7 @@ std::vector<Sample> samples() { return binary_samples(kNumberTypes, {-9, 9}, {-9
 
 }  // namespace
 
-void register_op_add(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Add", "y = a + b; integers wrap.", 2, 1);
   def.canonicalize = canonicalize_axis_broadcast;
   def.infer = infer;
@@ -36,4 +36,4 @@ void register_op_add(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_add

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_asinh {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -15,7 +15,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -9, 9); }
 
 }  // namespace
 
-void register_op_asinh(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Asinh", "y = arsinh(x).", 1, 9);
   def.infer = infer_same<kRealTypes>;
   def.evaluate = evaluate;
@@ -24,4 +24,4 @@ void register_op_asinh(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_asinh

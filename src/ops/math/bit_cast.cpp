@@ -6,7 +6,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_bit_cast {
 namespace {
 
 DType target(const Node& node) {
@@ -71,7 +71,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_bit_cast(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op(
       "BitCast", "The bits of x read as elements of the type in attribute to, of the same width.", 1, 26);
   def.attributes = {{"to", std::nullopt}};
@@ -81,4 +81,4 @@ void register_op_bit_cast(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_bit_cast

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_bit_shift {
 namespace {
 
 bool to_the_left(const Node& node) {
@@ -44,7 +44,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_bit_shift(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op(
       "BitShift", "The bits of a moved by b places; to the right, signed dtypes keep their sign.", 2, 11);
   def.attributes = {{"direction", std::nullopt}};
@@ -55,4 +55,4 @@ void register_op_bit_shift(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_bit_shift

@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_bitwise_and {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -16,7 +16,7 @@ std::vector<Sample> samples() { return binary_samples(kIntegerTypes, {-99, 99}, 
 
 }  // namespace
 
-void register_op_bitwise_and(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("BitwiseAnd", "Bit by bit, a and b.", 2, 18);
   def.infer = infer_same<kIntegerTypes>;
   def.evaluate = evaluate;
@@ -25,4 +25,4 @@ void register_op_bitwise_and(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_bitwise_and

@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_bitwise_not {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -13,7 +13,7 @@ std::vector<Sample> samples() { return unary_samples(kIntegerTypes, -99, 99); }
 
 }  // namespace
 
-void register_op_bitwise_not(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("BitwiseNot", "Every bit of x inverted.", 1, 18);
   def.infer = infer_same<kIntegerTypes>;
   def.evaluate = evaluate;
@@ -22,4 +22,4 @@ void register_op_bitwise_not(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_bitwise_not

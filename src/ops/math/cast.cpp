@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_cast {
 namespace {
 
 struct Parameters {
@@ -107,7 +107,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_cast(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Cast", "x converted to the element type in attribute to.", 1, 1);
   def.attributes = attribute_specs<Parameters>();
   def.attributes[0].fallback.reset();
@@ -119,4 +119,4 @@ void register_op_cast(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_cast

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_cast_like {
 namespace {
 
 struct Parameters {
@@ -51,7 +51,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_cast_like(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("CastLike", "The first input converted to the element type of the second.", 2, 15);
   def.attributes = attribute_specs<Parameters>();
   def.infer = infer;
@@ -61,4 +61,4 @@ void register_op_cast_like(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_cast_like

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_ceil {
 namespace {
 
 void infer(InferContext& c) {
@@ -20,7 +20,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -3, 3); }
 
 }  // namespace
 
-void register_op_ceil(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Ceil", "The smallest integer that is not below x.", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
   def.infer = infer;
@@ -30,4 +30,4 @@ void register_op_ceil(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_ceil

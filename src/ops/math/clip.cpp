@@ -8,7 +8,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_clip {
 namespace {
 
 void canonicalize(CanonicalizeContext& c) {
@@ -86,7 +86,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_clip(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Clip", "min(max(x, low), high).", 1, 1);
   def.max_inputs = 3;
   def.canonicalize = canonicalize;
@@ -97,4 +97,4 @@ void register_op_clip(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_clip

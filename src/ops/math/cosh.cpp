@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_cosh {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -15,7 +15,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_cosh(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Cosh", "y = cosh(x).", 1, 9);
   def.infer = infer_same<kRealTypes>;
   def.evaluate = evaluate;
@@ -24,4 +24,4 @@ void register_op_cosh(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_cosh

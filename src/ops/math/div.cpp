@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_div {
 namespace {
 
 template <class T>
@@ -44,7 +44,7 @@ std::vector<Sample> samples() { return binary_samples(kNumberTypes, {-20, 20}, {
 
 }  // namespace
 
-void register_op_div(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Div", "y = a / b; integers truncate toward zero.", 2, 1);
   def.canonicalize = canonicalize_axis_broadcast;
   def.infer = infer;
@@ -54,4 +54,4 @@ void register_op_div(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_div

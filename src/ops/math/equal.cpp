@@ -3,7 +3,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_equal {
 namespace {
 
 constexpr DTypeSet kTypes = kNumberTypes | kBoolType | DTypeSet{DType::kString};
@@ -44,7 +44,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_equal(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Equal", "Whether a = b; NaN equals nothing.", 2, 1);
   def.canonicalize = canonicalize_axis_broadcast;
   def.infer = infer;
@@ -54,4 +54,4 @@ void register_op_equal(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_equal

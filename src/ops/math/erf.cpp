@@ -5,7 +5,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_erf {
 namespace {
 
 void canonicalize(CanonicalizeContext& c) {
@@ -23,7 +23,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -3, 3); }
 
 }  // namespace
 
-void register_op_erf(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Erf", "y = 2 / sqrt(pi) * integral of exp(-t^2) from 0 to x.", 1, 9);
   def.canonicalize = canonicalize;
   def.infer = infer_same<kRealTypes>;
@@ -33,4 +33,4 @@ void register_op_erf(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_erf

@@ -3,7 +3,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_exp {
 namespace {
 
 void evaluate(EvalContext& c) { evaluate_unary(c, {.reals = exp_all}); }
@@ -12,7 +12,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -5, 5); }
 
 }  // namespace
 
-void register_op_exp(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Exp", "y = e^x.", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
   def.infer = infer_same<kRealTypes>;
@@ -22,4 +22,4 @@ void register_op_exp(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_exp

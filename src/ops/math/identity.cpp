@@ -3,7 +3,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_identity {
 namespace {
 
 void infer(InferContext& c) {
@@ -40,7 +40,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_identity(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Identity", "y = x, any type.", 1, 1);
   def.infer = infer;
   def.evaluate = evaluate;
@@ -49,4 +49,4 @@ void register_op_identity(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_identity

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_is_inf {
 namespace {
 
 struct Parameters {
@@ -29,7 +29,7 @@ std::vector<Sample> samples() { return unary_samples(kTypes, -2, 2); }
 
 }  // namespace
 
-void register_op_is_inf(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("IsInf", "Whether x is infinite, of the signs asked for.", 1, 10);
   def.attributes = attribute_specs<Parameters>();
   def.infer = infer_predicate<kTypes>;
@@ -39,4 +39,4 @@ void register_op_is_inf(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_is_inf

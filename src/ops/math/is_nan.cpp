@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_is_nan {
 namespace {
 
 constexpr DTypeSet kTypes = kRealTypes | kFloat8Types;
@@ -17,7 +17,7 @@ std::vector<Sample> samples() { return unary_samples(kTypes, -2, 2); }
 
 }  // namespace
 
-void register_op_is_nan(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("IsNaN", "Whether x is not a number.", 1, 9);
   def.infer = infer_predicate<kTypes>;
   def.evaluate = evaluate;
@@ -26,4 +26,4 @@ void register_op_is_nan(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_is_nan

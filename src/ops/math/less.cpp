@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_less {
 namespace {
 
 void infer(InferContext& c) {
@@ -27,7 +27,7 @@ std::vector<Sample> samples() { return binary_samples(kNumberTypes, {-4, 4}, {-4
 
 }  // namespace
 
-void register_op_less(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Less", "Whether a < b; false where one is NaN.", 2, 1);
   def.canonicalize = canonicalize_axis_broadcast;
   def.infer = infer;
@@ -37,4 +37,4 @@ void register_op_less(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_less

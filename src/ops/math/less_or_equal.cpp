@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_less_or_equal {
 namespace {
 
 void infer(InferContext& c) {
@@ -27,7 +27,7 @@ std::vector<Sample> samples() { return binary_samples(kNumberTypes, {-4, 4}, {-4
 
 }  // namespace
 
-void register_op_less_or_equal(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("LessOrEqual", "Whether a <= b; false where one is NaN.", 2, 12);
   def.infer = infer;
   def.evaluate = evaluate;
@@ -36,4 +36,4 @@ void register_op_less_or_equal(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_less_or_equal

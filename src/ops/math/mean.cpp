@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_mean {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -18,7 +18,7 @@ std::vector<Sample> samples() { return variadic_samples(kRealTypes); }
 
 }  // namespace
 
-void register_op_mean(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Mean", "The element-wise mean of the inputs.", 1, 1);
   def.max_inputs = -1;
   def.canonicalize = canonicalize_consumed_inputs;
@@ -29,4 +29,4 @@ void register_op_mean(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_mean

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_min {
 namespace {
 
 void infer(InferContext& c) {
@@ -30,7 +30,7 @@ std::vector<Sample> samples() { return variadic_samples(kNumberTypes); }
 
 }  // namespace
 
-void register_op_min(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Min", "The element-wise smallest of the inputs; NaN wins.", 1, 1);
   def.max_inputs = -1;
   def.canonicalize = canonicalize_consumed_inputs;
@@ -41,4 +41,4 @@ void register_op_min(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_min

@@ -6,7 +6,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_mod {
 namespace {
 
 struct Parameters {
@@ -66,7 +66,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_mod(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Mod", "a - q b with q = floor(a / b), or trunc(a / b) where fmod is 1.", 2, 10);
   def.attributes = attribute_specs<Parameters>();
   def.infer = infer;
@@ -76,4 +76,4 @@ void register_op_mod(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_mod

@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_mul {
 namespace {
 
 void infer(InferContext& c) {
@@ -28,7 +28,7 @@ std::vector<Sample> samples() { return binary_samples(kNumberTypes, {-9, 9}, {-9
 
 }  // namespace
 
-void register_op_mul(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Mul", "y = a b; integers wrap.", 2, 1);
   def.canonicalize = canonicalize_axis_broadcast;
   def.infer = infer;
@@ -38,4 +38,4 @@ void register_op_mul(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_mul

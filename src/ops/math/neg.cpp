@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_neg {
 namespace {
 
 constexpr DTypeSet kTypes = kRealTypes | kSignedTypes;
@@ -24,7 +24,7 @@ std::vector<Sample> samples() { return unary_samples(kTypes, -9, 9); }
 
 }  // namespace
 
-void register_op_neg(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Neg", "y = -x; the smallest integer stays itself.", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
   def.infer = infer;
@@ -34,4 +34,4 @@ void register_op_neg(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_neg

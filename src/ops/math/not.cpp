@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_not {
 namespace {
 
 void infer(InferContext& c) {
@@ -18,7 +18,7 @@ std::vector<Sample> samples() { return unary_samples(kBoolType, 0, 1); }
 
 }  // namespace
 
-void register_op_not(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Not", "y = not x.", 1, 1);
   def.infer = infer;
   def.evaluate = evaluate;
@@ -27,4 +27,4 @@ void register_op_not(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_not

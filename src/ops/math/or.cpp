@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_or {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -15,7 +15,7 @@ std::vector<Sample> samples() { return binary_samples(kBoolType, {0, 1}, {0, 1},
 
 }  // namespace
 
-void register_op_or(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Or", "y = a or b.", 2, 1);
   def.canonicalize = canonicalize_axis_broadcast;
   def.infer = infer_same<kBoolType>;
@@ -25,4 +25,4 @@ void register_op_or(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_or

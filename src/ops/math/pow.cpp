@@ -7,7 +7,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_pow {
 namespace {
 
 int64_t integer_power(int64_t base, int64_t exponent) {
@@ -71,7 +71,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_pow(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Pow", "y = a ^ b, of the dtype of a; b may have another one.", 2, 1);
   def.canonicalize = canonicalize_axis_broadcast;
   def.infer = infer;
@@ -81,4 +81,4 @@ void register_op_pow(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_pow

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_round {
 namespace {
 
 void infer(InferContext& c) {
@@ -20,7 +20,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4.5, 4.5); }
 
 }  // namespace
 
-void register_op_round(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Round", "The nearest integer; halves go to the even one.", 1, 11);
   def.infer = infer;
   def.evaluate = evaluate;
@@ -29,4 +29,4 @@ void register_op_round(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_round

@@ -5,7 +5,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_sign {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -18,7 +18,7 @@ std::vector<Sample> samples() { return unary_samples(kNumberTypes, -3, 3); }
 
 }  // namespace
 
-void register_op_sign(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Sign", "-1, 0 or 1 as x is negative, zero or positive.", 1, 9);
   def.infer = infer_same<kNumberTypes>;
   def.evaluate = evaluate;
@@ -27,4 +27,4 @@ void register_op_sign(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sign

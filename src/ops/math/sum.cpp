@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_sum {
 namespace {
 
 void evaluate(EvalContext& c) { evaluate_variadic(c, {.real = std::plus<double>()}); }
@@ -15,7 +15,7 @@ std::vector<Sample> samples() { return variadic_samples(kRealTypes); }
 
 }  // namespace
 
-void register_op_sum(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Sum", "The element-wise sum of the inputs.", 1, 1);
   def.max_inputs = -1;
   def.canonicalize = canonicalize_consumed_inputs;
@@ -26,4 +26,4 @@ void register_op_sum(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_sum

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_tan {
 namespace {
 
 void evaluate(EvalContext& c) {
@@ -15,7 +15,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -1.5, 1.5); }
 
 }  // namespace
 
-void register_op_tan(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Tan", "y = tan(x), x in radians.", 1, 7);
   def.infer = infer_same<kRealTypes>;
   def.evaluate = evaluate;
@@ -24,4 +24,4 @@ void register_op_tan(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_tan

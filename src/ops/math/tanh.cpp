@@ -3,7 +3,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_tanh {
 namespace {
 
 void evaluate(EvalContext& c) { evaluate_unary(c, {.reals = tanh_all}); }
@@ -12,7 +12,7 @@ std::vector<Sample> samples() { return unary_samples(kRealTypes, -4, 4); }
 
 }  // namespace
 
-void register_op_tanh(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Tanh", "y = tanh(x).", 1, 1);
   def.canonicalize = canonicalize_consumed_inputs;
   def.infer = infer_same<kRealTypes>;
@@ -22,4 +22,4 @@ void register_op_tanh(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_tanh

@@ -4,7 +4,7 @@
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
-namespace wootz {
+namespace wootz::op_where {
 namespace {
 
 void infer(InferContext& c) {
@@ -54,7 +54,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_where(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = pointwise_op("Where", "y = condition ? a : b, any dtype.", 3, 9);
   def.infer = infer;
   def.evaluate = evaluate;
@@ -63,4 +63,4 @@ void register_op_where(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_where

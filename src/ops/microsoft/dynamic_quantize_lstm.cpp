@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_dynamic_quantize_lstm {
 namespace {
 
 struct DynamicQuantizeLstmAttributes : RecurrentAttributes {
@@ -162,7 +162,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_dynamic_quantize_lstm(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.domain = "com.microsoft";
   d.name = "DynamicQuantizeLSTM";
@@ -178,4 +178,4 @@ void register_op_dynamic_quantize_lstm(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_dynamic_quantize_lstm

@@ -5,7 +5,7 @@
 
 #include "ops/microsoft/expanded.h"
 
-namespace wootz {
+namespace wootz::op_fused_matmul {
 namespace {
 
 Value* with_last_two_swapped(Expansion& e, Value* x, int64_t rank) {
@@ -96,7 +96,7 @@ void fused_gemm(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_fused_matmul(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   const std::vector<AttributeSpec> matmul{
       spec("alpha", Attribute(1.0f)), spec("transA", Attribute(int64_t{0})),
       spec("transB", Attribute(int64_t{0})), spec("transBatchA", Attribute(int64_t{0})),
@@ -115,4 +115,4 @@ void register_op_fused_matmul(OpRegistry& registry) {
                fused_gemm);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_fused_matmul

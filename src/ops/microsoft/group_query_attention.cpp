@@ -10,7 +10,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_group_query_attention {
 namespace {
 
 struct GroupQueryAttributes {
@@ -216,7 +216,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_group_query_attention(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.domain = "com.microsoft";
   d.name = "GroupQueryAttention";
@@ -233,4 +233,4 @@ void register_op_group_query_attention(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_group_query_attention

@@ -2,7 +2,7 @@
 // MatMulIntegerToFloat and DynamicQuantizeMatMul: an integer product, scaled back to floats, plus a bias.
 #include "ops/microsoft/expanded.h"
 
-namespace wootz {
+namespace wootz::op_integer_matmul {
 namespace {
 
 /// scale * (A - a_zero) (B - b_zero) + bias in the type of the scale.
@@ -34,7 +34,7 @@ void dynamic_quantize_matmul(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_integer_matmul(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add_expanded(registry, "MatMulIntegerToFloat", "a_scale * b_scale * (A - a_zero) (B - b_zero) + bias.", 4,
                7, 1, {}, matmul_integer_to_float);
   add_expanded(registry, "DynamicQuantizeMatMul",
@@ -42,4 +42,4 @@ void register_op_integer_matmul(OpRegistry& registry) {
                dynamic_quantize_matmul);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_integer_matmul

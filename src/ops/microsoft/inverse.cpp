@@ -9,7 +9,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_inverse {
 namespace {
 
 void infer(InferContext& c) {
@@ -70,7 +70,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_inverse(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.domain = "com.microsoft";
   d.name = "Inverse";
@@ -82,4 +82,4 @@ void register_op_inverse(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_inverse

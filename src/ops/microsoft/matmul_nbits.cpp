@@ -2,7 +2,7 @@
 #include "ops/doubles.h"
 #include "ops/microsoft/expanded.h"
 
-namespace wootz {
+namespace wootz::op_matmul_nbits {
 namespace {
 
 /// `count` unsigned numbers of `bits` bits, lowest bits first, from each of `rows` rows of `row_bytes` bytes.
@@ -68,11 +68,11 @@ void canonicalize(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_matmul_nbits(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add_expanded(
       registry, "MatMulNBits", "MatMul with weights of 2, 4 or 8 bits, scaled in blocks along K.", 3, 6, 1,
       {spec("K"), spec("N"), spec("bits", Attribute(int64_t{4})), spec("block_size"), spec("accuracy_level")},
       canonicalize);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_matmul_nbits

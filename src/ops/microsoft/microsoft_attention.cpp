@@ -2,7 +2,7 @@
 // Attention and MultiHeadAttention of com.microsoft become ai.onnx Attention.
 #include "ops/microsoft/expanded.h"
 
-namespace wootz {
+namespace wootz::op_microsoft_attention {
 namespace {
 
 Value* unsqueezed(Expansion& e, Value* x, Ints axes) {
@@ -181,7 +181,7 @@ void rotary_embedding(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_microsoft_attention(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add_expanded(registry, "Attention", "Projection to queries, keys and values, then ai.onnx Attention.", 2, 7,
                2,
                {spec("num_heads"), spec("unidirectional", Attribute(int64_t{0})), spec("qkv_hidden_sizes"),
@@ -200,4 +200,4 @@ void register_op_microsoft_attention(OpRegistry& registry) {
       rotary_embedding);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_microsoft_attention

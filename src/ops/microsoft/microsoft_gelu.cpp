@@ -2,7 +2,7 @@
 // Gelu, FastGelu, BiasGelu and QuickGelu of com.microsoft.
 #include "ops/microsoft/expanded.h"
 
-namespace wootz {
+namespace wootz::op_microsoft_gelu {
 namespace {
 
 void gelu(CanonicalizeContext& c) {
@@ -32,7 +32,7 @@ void quick_gelu(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_microsoft_gelu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add_expanded(registry, "Gelu", "Becomes ai.onnx Gelu.", 1, 1, 1, {}, gelu);
   add_expanded(registry, "FastGelu", "gelu(x + bias) by the tanh approximation.", 1, 2, 1, {}, fast_gelu);
   add_expanded(registry, "BiasGelu", "gelu(a + b).", 2, 2, 1, {}, bias_gelu);
@@ -40,4 +40,4 @@ void register_op_microsoft_gelu(OpRegistry& registry) {
                quick_gelu);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_microsoft_gelu

@@ -2,7 +2,7 @@
 // The QLinear operators: DequantizeLinear, the standard operator, QuantizeLinear.
 #include "ops/microsoft/expanded.h"
 
-namespace wootz {
+namespace wootz::op_qlinear {
 namespace {
 
 Value* dequantized(Expansion& e, size_t x, size_t scale) {
@@ -79,7 +79,7 @@ void same_name(CanonicalizeContext& c) { c.node().domain.clear(); }
 
 }  // namespace
 
-void register_op_qlinear(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add_expanded(registry, "QLinearAdd", "Add of quantized tensors.", 7, 8, 1, {}, binary);
   add_expanded(registry, "QLinearMul", "Mul of quantized tensors.", 7, 8, 1, {}, binary);
   add_expanded(registry, "QLinearSigmoid", "Sigmoid of a quantized tensor.", 4, 5, 1, {}, unary);
@@ -104,4 +104,4 @@ void register_op_qlinear(OpRegistry& registry) {
   add_expanded(registry, "DequantizeLinear", "Becomes ai.onnx DequantizeLinear.", 2, 3, 1, linear, same_name);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_qlinear

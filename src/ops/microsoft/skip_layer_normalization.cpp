@@ -3,7 +3,7 @@
 // EmbedLayerNormalization.
 #include "ops/microsoft/expanded.h"
 
-namespace wootz {
+namespace wootz::op_skip_layer_normalization {
 namespace {
 
 Attribute epsilon_of(const Expansion& e, float fallback) {
@@ -79,7 +79,7 @@ void embed_layer_normalization(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_skip_layer_normalization(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add_expanded(registry, "SkipLayerNormalization", "LayerNormalization of input + skip + bias.", 3, 5, 4,
                {spec("epsilon", Attribute(1e-12f))}, skip_layer_normalization);
   add_expanded(registry, "SkipSimplifiedLayerNormalization", "RMSNormalization of input + skip + bias.", 3, 4,
@@ -99,4 +99,4 @@ void register_op_skip_layer_normalization(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_skip_layer_normalization

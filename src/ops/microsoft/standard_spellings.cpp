@@ -3,7 +3,7 @@
 // GridSample.
 #include "ops/microsoft/expanded.h"
 
-namespace wootz {
+namespace wootz::op_standard_spellings {
 namespace {
 
 void nhwc_max_pool(CanonicalizeContext& c) {
@@ -48,7 +48,7 @@ void grid_sample(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_standard_spellings(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add_expanded(registry, "NhwcMaxPool", "MaxPool with channels last.", 1, 1, 1,
                {spec("auto_pad"), spec("ceil_mode"), spec("dilations"), spec("kernel_shape"), spec("pads"),
                 spec("strides")},
@@ -65,4 +65,4 @@ void register_op_standard_spellings(OpRegistry& registry) {
       grid_sample);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_standard_spellings

@@ -15,7 +15,7 @@
 #include "ops/sample_data.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_encode {
 namespace {
 
 /// Floats as keys: every NaN is one key, and -0 equals 0.
@@ -343,7 +343,7 @@ struct Family {
 
 }  // namespace
 
-void register_op_encode(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   const Attribute ints{Ints{}}, floats{Floats{}}, strings{Strings{}};
   const std::vector<AttributeSpec> defaults = {{"default_int64", Attribute(int64_t{-1})},
                                                {"default_string", Attribute(std::string("_Unused"))}};
@@ -374,4 +374,4 @@ void register_op_encode(OpRegistry& registry) {
              {{"inputdimensions", ints}}, infer_vectorizer, evaluate_vectorizer, samples_vectorizer);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_encode

@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_linear_model {
 namespace {
 
 /// Rows of x times the coefficients [targets, F], plus the intercepts.
@@ -166,7 +166,7 @@ OpDef model_def(const char* name, const char* doc) {
 
 }  // namespace
 
-void register_op_linear_model(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d = model_def("LinearRegressor", "y = transform(x A^T + b), a row of coefficients for each target.");
   d.attributes.push_back({"targets", Attribute(int64_t{1})});
   d.infer = infer_regressor;
@@ -184,4 +184,4 @@ void register_op_linear_model(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_linear_model

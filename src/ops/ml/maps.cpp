@@ -13,7 +13,7 @@
 #include "ops/sample_data.h"
 #include "ops/sequence.h"
 
-namespace wootz {
+namespace wootz::op_maps {
 namespace {
 
 Datum map_of(Tensor keys, std::vector<Datum> values) {
@@ -198,7 +198,7 @@ std::vector<Sample> samples_cast_map() {
 
 }  // namespace
 
-void register_op_maps(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.domain = "ai.onnx.ml";
   d.name = "ZipMap";
@@ -227,4 +227,4 @@ void register_op_maps(OpRegistry& registry) {
   registry.add(d);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_maps

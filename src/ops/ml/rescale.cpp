@@ -10,7 +10,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_rescale {
 namespace {
 
 void infer_like_input(InferContext& c) { c.set_output(0, c.input(0)); }
@@ -157,7 +157,7 @@ void add(OpRegistry& registry, const char* name, const char* doc, std::vector<At
 
 }  // namespace
 
-void register_op_rescale(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add(registry, "Binarizer", "y = x > threshold ? 1 : 0.", {{"threshold", Attribute(0.0f)}}, infer_like_input,
       evaluate_binarizer, samples_binarizer);
   add(registry, "Scaler", "y = (x - offset) * scale, one of each for all features or one a feature.",
@@ -174,4 +174,4 @@ void register_op_rescale(OpRegistry& registry) {
       {{"norm", Attribute(std::string("MAX"))}}, infer_float, evaluate_normalizer, samples_normalizer);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_rescale

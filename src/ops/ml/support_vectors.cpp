@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_support_vectors {
 namespace {
 
 class Kernel {
@@ -322,7 +322,7 @@ OpDef vector_def(const char* name, const char* doc) {
 
 }  // namespace
 
-void register_op_support_vectors(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d = vector_def("SVMRegressor",
                        "y = sum_j c_j K(x, v_j) + rho, with a linear, polynomial, RBF or sigmoid kernel.");
   d.attributes.push_back({"n_supports", Attribute(int64_t{0})});
@@ -344,4 +344,4 @@ void register_op_support_vectors(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_support_vectors

@@ -5,7 +5,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_tree_ensemble {
 namespace {
 
 void infer(InferContext& c) {
@@ -126,7 +126,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_tree_ensemble(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.domain = "ai.onnx.ml";
   d.name = "TreeEnsemble";
@@ -147,4 +147,4 @@ void register_op_tree_ensemble(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_tree_ensemble

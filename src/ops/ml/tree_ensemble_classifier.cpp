@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_tree_ensemble_classifier {
 namespace {
 
 ClassLabels labels_of(const Attributes& a) {
@@ -130,7 +130,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_tree_ensemble_classifier(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.domain = "ai.onnx.ml";
   d.name = "TreeEnsembleClassifier";
@@ -146,4 +146,4 @@ void register_op_tree_ensemble_classifier(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_tree_ensemble_classifier

@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_tree_ensemble_regressor {
 namespace {
 
 void infer(InferContext& c) {
@@ -67,7 +67,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_tree_ensemble_regressor(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.domain = "ai.onnx.ml";
   d.name = "TreeEnsembleRegressor";
@@ -82,4 +82,4 @@ void register_op_tree_ensemble_regressor(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_tree_ensemble_regressor

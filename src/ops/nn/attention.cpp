@@ -10,7 +10,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_attention {
 namespace {
 
 struct AttentionAttributes {
@@ -238,7 +238,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_attention(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "Attention";
   d.doc =
@@ -257,4 +257,4 @@ void register_op_attention(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_attention

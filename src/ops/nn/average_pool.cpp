@@ -4,7 +4,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_average_pool {
 namespace {
 
 void infer(InferContext& c) { infer_pool(c, c.attributes_as<AveragePoolAttributes>()); }
@@ -116,7 +116,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_average_pool(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "AveragePool";
   d.doc =
@@ -132,4 +132,4 @@ void register_op_average_pool(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_average_pool

@@ -9,7 +9,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_batch_normalization {
 namespace {
 
 /// Before opset 14 the outputs tell the mode; outputs 3 and 4 are the statistics of this batch.
@@ -126,7 +126,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_batch_normalization(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "BatchNormalization";
   d.doc =
@@ -143,4 +143,4 @@ void register_op_batch_normalization(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_batch_normalization

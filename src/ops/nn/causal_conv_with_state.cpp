@@ -9,7 +9,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_causal_conv_with_state {
 namespace {
 
 struct CausalConvAttributes {
@@ -103,7 +103,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_causal_conv_with_state(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "CausalConvWithState";
   d.doc = "Depthwise convolution of a sequence with what came before it; hands on its last k - 1 elements.";
@@ -118,4 +118,4 @@ void register_op_causal_conv_with_state(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_causal_conv_with_state

@@ -90,6 +90,9 @@ Shape infer_conv_shape(InferContext& c, size_t x, size_t w) {
   return out;
 }
 
+}  // namespace wootz
+
+namespace wootz::op_conv {
 namespace {
 
 void infer(InferContext& c) {
@@ -196,7 +199,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_conv(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "Conv";
   d.doc =
@@ -215,4 +218,4 @@ void register_op_conv(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_conv

@@ -30,6 +30,9 @@ Window conv_transpose_window(const ConvTransposeAttributes& a, std::span<const i
   return resolve_transposed_window(a, a.output_padding, a.output_shape, kernel, x.subspan(2));
 }
 
+}  // namespace wootz
+
+namespace wootz::op_conv_transpose {
 namespace {
 
 void infer(InferContext& c) {
@@ -208,7 +211,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_conv_transpose(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "ConvTranspose";
   d.doc =
@@ -226,4 +229,4 @@ void register_op_conv_transpose(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_conv_transpose

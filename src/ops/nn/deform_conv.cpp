@@ -9,7 +9,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_deform_conv {
 namespace {
 
 struct DeformConvAttributes {
@@ -145,7 +145,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_deform_conv(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "DeformConv";
   d.doc =
@@ -161,4 +161,4 @@ void register_op_deform_conv(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_deform_conv

@@ -8,7 +8,7 @@
 #include "ops/expansion.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_flex_attention {
 namespace {
 
 /// The body's nodes before the node that is replaced; what its one output becomes for this argument.
@@ -90,7 +90,7 @@ void canonicalize(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_flex_attention(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.domain = "ai.onnx.preview";
   d.name = "FlexAttention";
@@ -104,4 +104,4 @@ void register_op_flex_attention(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_flex_attention

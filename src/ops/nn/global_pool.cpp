@@ -10,7 +10,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_global_pool {
 namespace {
 
 void infer(InferContext& c) {
@@ -95,7 +95,7 @@ void add(OpRegistry& registry, const char* name, const char* doc, void (*evaluat
 
 }  // namespace
 
-void register_op_global_pool(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add(registry, "GlobalAveragePool",
       "The mean over all spatial axes of each channel (ONNX GlobalAveragePool-22).", evaluate_average);
   add(registry, "GlobalMaxPool", "The largest element of each channel (ONNX GlobalMaxPool-22).",
@@ -104,4 +104,4 @@ void register_op_global_pool(OpRegistry& registry) {
       evaluate_norm);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_global_pool

@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_group_normalization {
 namespace {
 
 void infer(InferContext& c) {
@@ -68,7 +68,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_group_normalization(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "GroupNormalization";
   d.doc =
@@ -85,4 +85,4 @@ void register_op_group_normalization(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_group_normalization

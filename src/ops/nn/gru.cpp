@@ -7,7 +7,7 @@
 #include "ops/recurrent.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_gru {
 namespace {
 
 struct GruAttributes : RecurrentAttributes {
@@ -91,7 +91,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_gru(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "GRU";
   d.doc =
@@ -110,4 +110,4 @@ void register_op_gru(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_gru

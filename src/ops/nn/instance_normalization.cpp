@@ -8,7 +8,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_instance_normalization {
 namespace {
 
 void infer(InferContext& c) {
@@ -63,7 +63,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_instance_normalization(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "InstanceNormalization";
   d.doc =
@@ -80,4 +80,4 @@ void register_op_instance_normalization(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_instance_normalization

@@ -9,7 +9,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_layer_normalization {
 namespace {
 
 void infer(InferContext& c) {
@@ -87,7 +87,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_layer_normalization(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "LayerNormalization";
   d.doc =
@@ -106,4 +106,4 @@ void register_op_layer_normalization(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_layer_normalization

@@ -13,7 +13,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_linear_attention {
 namespace {
 
 struct LinearAttentionAttributes {
@@ -180,7 +180,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_linear_attention(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "LinearAttention";
   d.doc =
@@ -196,4 +196,4 @@ void register_op_linear_attention(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_linear_attention

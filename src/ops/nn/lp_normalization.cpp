@@ -8,7 +8,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_lp_normalization {
 namespace {
 
 struct LpNormalizationAttributes {
@@ -68,7 +68,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_lp_normalization(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "LpNormalization";
   d.doc =
@@ -84,4 +84,4 @@ void register_op_lp_normalization(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_lp_normalization

@@ -8,6 +8,19 @@
 #include "ops/sample_data.h"
 
 namespace wootz {
+
+void canonicalize_norm_order(CanonicalizeContext& c) {
+  const Attribute* found = c.node().attributes.find("p");
+  const float* p = found ? std::get_if<float>(found) : nullptr;
+  if (!p) return;
+  if (!(*p >= 1 && *p < 0x1p31f) || *p != std::floor(*p))
+    c.fail("p: expected a whole number of 1 or more, found " + std::to_string(*p));
+  c.node().attributes.set("p", static_cast<int64_t>(*p));
+}
+
+}  // namespace wootz
+
+namespace wootz::op_lp_pool {
 namespace {
 
 struct LpPoolAttributes : PoolAttributes {
@@ -74,16 +87,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void canonicalize_norm_order(CanonicalizeContext& c) {
-  const Attribute* found = c.node().attributes.find("p");
-  const float* p = found ? std::get_if<float>(found) : nullptr;
-  if (!p) return;
-  if (!(*p >= 1 && *p < 0x1p31f) || *p != std::floor(*p))
-    c.fail("p: expected a whole number of 1 or more, found " + std::to_string(*p));
-  c.node().attributes.set("p", static_cast<int64_t>(*p));
-}
-
-void register_op_lp_pool(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "LpPool";
   d.doc = "The p-norm of each window: (sum |x|^p)^(1/p), padding left out (ONNX LpPool-22).";
@@ -97,4 +101,4 @@ void register_op_lp_pool(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_lp_pool

@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_lrn {
 namespace {
 
 struct LrnAttributes {
@@ -74,7 +74,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_lrn(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "LRN";
   d.doc = "y = x / (bias + alpha / size * sum of x^2 over size neighbouring channels)^beta (ONNX LRN-13).";
@@ -86,4 +86,4 @@ void register_op_lrn(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_lrn

@@ -7,7 +7,7 @@
 #include "ops/recurrent.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_lstm {
 namespace {
 
 struct LstmAttributes : RecurrentAttributes {
@@ -79,7 +79,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_lstm(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "LSTM";
   d.doc =
@@ -98,4 +98,4 @@ void register_op_lstm(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_lstm

@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_max_pool {
 namespace {
 
 void infer(InferContext& c) { infer_pool(c, c.attributes_as<MaxPoolAttributes>()); }
@@ -146,7 +146,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_max_pool(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "MaxPool";
   d.doc =
@@ -162,4 +162,4 @@ void register_op_max_pool(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_max_pool

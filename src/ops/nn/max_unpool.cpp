@@ -4,7 +4,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_max_unpool {
 namespace {
 
 struct MaxUnpoolAttributes {
@@ -99,7 +99,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_max_unpool(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "MaxUnpool";
   d.doc =
@@ -115,4 +115,4 @@ void register_op_max_unpool(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_max_unpool

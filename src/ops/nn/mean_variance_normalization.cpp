@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_mean_variance_normalization {
 namespace {
 
 struct MvnAttributes {
@@ -63,7 +63,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_mean_variance_normalization(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "MeanVarianceNormalization";
   d.doc = "y = (x - mean) / (sqrt(variance) + 1e-9) over the axes (ONNX MeanVarianceNormalization-13).";
@@ -77,4 +77,4 @@ void register_op_mean_variance_normalization(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_mean_variance_normalization

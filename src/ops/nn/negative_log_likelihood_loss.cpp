@@ -3,7 +3,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_negative_log_likelihood_loss {
 namespace {
 
 void evaluate(EvalContext& c) { store_class_loss(c, c.input(0).to_doubles()); }
@@ -31,7 +31,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_negative_log_likelihood_loss(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "NegativeLogLikelihoodLoss";
   d.doc =
@@ -47,4 +47,4 @@ void register_op_negative_log_likelihood_loss(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_negative_log_likelihood_loss

@@ -207,6 +207,9 @@ ResizeTaps resize_taps(const ResizeAttributes& a, const ResizeAxis& axis) {
   return r;
 }
 
+}  // namespace wootz
+
+namespace wootz::op_resize {
 namespace {
 
 /// Opset 10: inputs (X, scales), origin-aligned coordinates; nearest rounds up where it shrinks and down
@@ -465,7 +468,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_resize(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "Resize";
   d.doc =
@@ -484,4 +487,4 @@ void register_op_resize(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_resize

@@ -8,7 +8,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_rms_normalization {
 namespace {
 
 void infer(InferContext& c) {
@@ -58,7 +58,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_rms_normalization(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "RMSNormalization";
   d.doc =
@@ -73,4 +73,4 @@ void register_op_rms_normalization(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_rms_normalization

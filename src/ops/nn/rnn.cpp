@@ -6,7 +6,7 @@
 #include "ops/recurrent.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_rnn {
 namespace {
 
 void infer(InferContext& c) { infer_recurrent(c, c.attributes_as<RecurrentAttributes>(), false); }
@@ -52,7 +52,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_rnn(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "RNN";
   d.doc =
@@ -68,4 +68,4 @@ void register_op_rnn(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_rnn

@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_rotary_embedding {
 namespace {
 
 struct RotaryEmbeddingAttributes {
@@ -94,7 +94,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_rotary_embedding(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "RotaryEmbedding";
   d.doc =
@@ -111,4 +111,4 @@ void register_op_rotary_embedding(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_rotary_embedding

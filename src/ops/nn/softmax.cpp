@@ -15,7 +15,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_softmax {
 namespace {
 
 /// Before opset 13 the operand is seen as a matrix: rows are the dims before `axis` (default 1), columns the
@@ -142,7 +142,7 @@ void add(OpRegistry& registry, const char* name, const char* doc, void (*evaluat
 
 }  // namespace
 
-void register_op_softmax(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add(registry, "Softmax", "y = exp(x - max) / sum of exp(x - max) along the axis (ONNX Softmax-13).",
       evaluate<softmax_line>);
   add(registry, "LogSoftmax", "y = x - max - log(sum of exp(x - max)) along the axis (ONNX LogSoftmax-13).",
@@ -151,4 +151,4 @@ void register_op_softmax(OpRegistry& registry) {
       evaluate<hardmax_line>);
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_softmax

@@ -5,7 +5,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_softmax_cross_entropy_loss {
 namespace {
 
 void infer(InferContext& c) {
@@ -53,7 +53,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_softmax_cross_entropy_loss(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "SoftmaxCrossEntropyLoss";
   d.doc =
@@ -71,4 +71,4 @@ void register_op_softmax_cross_entropy_loss(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_softmax_cross_entropy_loss

@@ -2,7 +2,7 @@
 #include "ops/canonicalize.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_upsample {
 namespace {
 
 /// The scales of opset 1, of height and width alone.
@@ -40,7 +40,7 @@ void canonicalize(CanonicalizeContext& c) {
 
 }  // namespace
 
-void register_op_upsample(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "Upsample";
   d.doc =
@@ -52,4 +52,4 @@ void register_op_upsample(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_upsample

@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_conv_integer {
 namespace {
 
 void infer(InferContext& c) {
@@ -56,7 +56,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_conv_integer(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "ConvInteger";
   d.doc = "int32 convolution of 8-bit data and weights, zero points subtracted first (ONNX ConvInteger-10).";
@@ -72,4 +72,4 @@ void register_op_conv_integer(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_conv_integer

@@ -4,7 +4,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_dequantize_linear {
 namespace {
 
 void infer(InferContext& c) {
@@ -74,7 +74,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_dequantize_linear(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "DequantizeLinear";
   d.doc =
@@ -89,4 +89,4 @@ void register_op_dequantize_linear(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_dequantize_linear

@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_dynamic_quantize_linear {
 namespace {
 
 void infer(InferContext& c) {
@@ -39,7 +39,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_dynamic_quantize_linear(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "DynamicQuantizeLinear";
   d.doc =
@@ -55,4 +55,4 @@ void register_op_dynamic_quantize_linear(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_dynamic_quantize_linear

@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_matmul_integer {
 namespace {
 
 void infer(InferContext& c) {
@@ -49,7 +49,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_matmul_integer(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "MatMulInteger";
   d.doc =
@@ -66,4 +66,4 @@ void register_op_matmul_integer(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_matmul_integer

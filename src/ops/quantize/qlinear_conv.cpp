@@ -9,7 +9,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_qlinear_conv {
 namespace {
 
 // Inputs: x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B.
@@ -79,7 +79,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_qlinear_conv(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "QLinearConv";
   d.doc =
@@ -97,4 +97,4 @@ void register_op_qlinear_conv(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_qlinear_conv

@@ -9,7 +9,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_qlinear_matmul {
 namespace {
 
 // Inputs: a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point.
@@ -70,7 +70,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_qlinear_matmul(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "QLinearMatMul";
   d.doc =
@@ -86,4 +86,4 @@ void register_op_qlinear_matmul(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_qlinear_matmul

@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_quantize_linear {
 namespace {
 
 void infer(InferContext& c) {
@@ -18,8 +18,9 @@ void infer(InferContext& c) {
     c.check(a.output_dtype == static_cast<int64_t>(y.dtype),
             "output_dtype: expected the zero point's " + std::string(dtype_name(y.dtype)) + ", found " +
                 std::string(dtype_name(static_cast<DType>(a.output_dtype))));
-  c.check(is_integer(y.dtype) || (is_float(y.dtype) && dtype_size(y.dtype) == 1),
-          "expected integers or floats of at most 8 bits as output, found " + std::string(dtype_name(y.dtype)));
+  c.check(
+      is_integer(y.dtype) || (is_float(y.dtype) && dtype_size(y.dtype) == 1),
+      "expected integers or floats of at most 8 bits as output, found " + std::string(dtype_name(y.dtype)));
   y.shape = c.input(0).shape;
   c.set_output(0, y);
 }
@@ -110,7 +111,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_quantize_linear(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "QuantizeLinear";
   d.doc =
@@ -126,4 +127,4 @@ void register_op_quantize_linear(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_quantize_linear

@@ -5,7 +5,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_bernoulli {
 namespace {
 
 struct BernoulliAttributes {
@@ -65,7 +65,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_bernoulli(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Bernoulli";
   def.doc = "1 with the probability that the input states, else 0.";
@@ -79,4 +79,4 @@ void register_op_bernoulli(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_bernoulli

@@ -8,7 +8,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_multinomial {
 namespace {
 
 struct MultinomialAttributes {
@@ -86,7 +86,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_multinomial(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Multinomial";
   def.doc = "For each row of unnormalised log-probabilities, sample_size draws of a class.";
@@ -100,4 +100,4 @@ void register_op_multinomial(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_multinomial

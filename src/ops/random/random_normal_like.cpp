@@ -2,9 +2,9 @@
 // RandomNormalLike: numbers drawn normal with `mean` and `scale`, of the input's dims.
 #include "ops/random/drawn.h"
 
-namespace wootz {
+namespace wootz::op_random_normal_like {
 
-void register_op_random_normal_like(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   using Op = DrawnLike<NormalDistribution>;
   OpDef def =
       Op::op("RandomNormalLike", "Numbers drawn normal with `mean` and `scale`, of the input's dims.");
@@ -12,4 +12,4 @@ void register_op_random_normal_like(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_random_normal_like

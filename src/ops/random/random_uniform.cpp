@@ -2,13 +2,13 @@
 // RandomUniform: numbers drawn uniform in [`low`, `high`), of the dims `shape`.
 #include "ops/random/drawn.h"
 
-namespace wootz {
+namespace wootz::op_random_uniform {
 
-void register_op_random_uniform(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   using Op = Drawn<UniformDistribution>;
   OpDef def = Op::op("RandomUniform", "Numbers drawn uniform in [`low`, `high`), of the dims `shape`.");
   def.samples = [] { return Op::samples("high"); };
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_random_uniform

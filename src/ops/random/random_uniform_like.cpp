@@ -2,13 +2,13 @@
 // RandomUniformLike: numbers drawn uniform in [`low`, `high`), of the input's dims.
 #include "ops/random/drawn.h"
 
-namespace wootz {
+namespace wootz::op_random_uniform_like {
 
-void register_op_random_uniform_like(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   using Op = DrawnLike<UniformDistribution>;
   OpDef def = Op::op("RandomUniformLike", "Numbers drawn uniform in [`low`, `high`), of the input's dims.");
   def.samples = [] { return Op::samples("high"); };
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_random_uniform_like

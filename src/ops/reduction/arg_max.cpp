@@ -8,7 +8,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_arg_max {
 namespace {
 
 struct ArgAttributes {
@@ -123,11 +123,11 @@ void add(OpRegistry& registry, const char* name, const char* doc) {
 
 }  // namespace
 
-void register_op_arg_max(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add<true>(registry, "ArgMax",
             "The index of the first (or last) largest element along the axis (ONNX ArgMax-13).");
   add<false>(registry, "ArgMin",
              "The index of the first (or last) smallest element along the axis (ONNX ArgMin-13).");
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_arg_max

@@ -13,7 +13,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_reduce {
 namespace {
 
 enum class Reduction { kSum, kMean, kMax, kMin, kProd, kL1, kL2, kLogSum, kLogSumExp, kSumSquare };
@@ -269,7 +269,7 @@ void add(OpRegistry& registry, const char* name, const char* formula) {
 
 }  // namespace
 
-void register_op_reduce(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add<Reduction::kSum>(registry, "ReduceSum", "sum x");
   add<Reduction::kMean>(registry, "ReduceMean", "(sum x) / count");
   add<Reduction::kMax>(registry, "ReduceMax", "max x");
@@ -283,4 +283,4 @@ void register_op_reduce(OpRegistry& registry) {
   add<Reduction::kSumSquare>(registry, "ReduceSumSquare", "sum x^2");
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_reduce

@@ -10,7 +10,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_center_crop_pad {
 namespace {
 
 struct CenterCropPadAttributes {
@@ -81,7 +81,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_center_crop_pad(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "CenterCropPad";
   def.doc =
@@ -96,4 +96,4 @@ void register_op_center_crop_pad(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_center_crop_pad

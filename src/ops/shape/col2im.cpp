@@ -8,7 +8,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_col2im {
 namespace {
 
 struct Col2ImAttributes {
@@ -123,7 +123,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_col2im(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Col2Im";
   def.doc =
@@ -138,4 +138,4 @@ void register_op_col2im(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_col2im

@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_compress {
 namespace {
 
 struct CompressAttributes {
@@ -74,7 +74,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_compress(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Compress";
   def.doc = "The slices along `axis` (the elements, without axis) whose condition is true.";
@@ -87,4 +87,4 @@ void register_op_compress(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_compress

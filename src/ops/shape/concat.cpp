@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_concat {
 namespace {
 
 struct ConcatAttributes {
@@ -120,7 +120,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_concat(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Concat";
   def.doc = "The inputs one after the other along `axis`; all other dimensions are equal.";
@@ -135,4 +135,4 @@ void register_op_concat(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_concat

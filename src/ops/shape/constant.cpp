@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_constant {
 namespace {
 
 std::optional<Tensor> tensor_of(const Attributes& attributes) {
@@ -64,7 +64,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_constant(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Constant";
   def.doc = "The tensor of its one attribute.";
@@ -76,4 +76,4 @@ void register_op_constant(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_constant

@@ -6,7 +6,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_constant_of_shape {
 namespace {
 
 struct ConstantOfShapeAttributes {
@@ -56,7 +56,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_constant_of_shape(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "ConstantOfShape";
   def.doc = "A tensor of the dims `input` filled with `value` (float32 zero by default).";
@@ -69,4 +69,4 @@ void register_op_constant_of_shape(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_constant_of_shape

@@ -3,9 +3,9 @@
 // far end.
 #include "ops/running.h"
 
-namespace wootz {
+namespace wootz::op_cum_prod {
 
-void register_op_cum_prod(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = running_op("CumProd",
                          "The running product along an axis; exclusive leaves out the element itself, "
                          "reverse starts at the far end.");
@@ -14,4 +14,4 @@ void register_op_cum_prod(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_cum_prod

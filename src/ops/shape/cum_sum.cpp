@@ -3,9 +3,9 @@
 // end.
 #include "ops/running.h"
 
-namespace wootz {
+namespace wootz::op_cum_sum {
 
-void register_op_cum_sum(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def = running_op("CumSum",
                          "The running sum along an axis; exclusive leaves out the element itself, reverse "
                          "starts at the far end.");
@@ -14,4 +14,4 @@ void register_op_cum_sum(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_cum_sum

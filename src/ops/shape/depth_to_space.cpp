@@ -8,7 +8,7 @@
 #include "ops/shape/pixel_blocks.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_depth_to_space {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -49,7 +49,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_depth_to_space(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "DepthToSpace";
   def.doc = "Moves blocks of channels into a blocksize x blocksize larger image.";
@@ -62,4 +62,4 @@ void register_op_depth_to_space(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_depth_to_space

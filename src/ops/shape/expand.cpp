@@ -8,7 +8,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_expand {
 namespace {
 
 /// The result when only the target's rank is known: dims of the input above 1 stay.
@@ -75,7 +75,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_expand(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Expand";
   def.doc = "The input broadcast with the shape operand, in both directions.";
@@ -88,4 +88,4 @@ void register_op_expand(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_expand

@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_eye_like {
 namespace {
 
 struct EyeLikeAttributes {
@@ -71,7 +71,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_eye_like(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "EyeLike";
   def.doc = "out[i, j] = (j == i + k), a matrix of the input's dims.";
@@ -84,4 +84,4 @@ void register_op_eye_like(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_eye_like

@@ -6,7 +6,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_flatten {
 namespace {
 
 struct FlattenAttributes {
@@ -54,7 +54,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_flatten(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Flatten";
   def.doc = "A matrix of prod(dims[:axis]) rows and prod(dims[axis:]) columns.";
@@ -67,4 +67,4 @@ void register_op_flatten(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_flatten

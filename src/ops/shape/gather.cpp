@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_gather {
 namespace {
 
 struct GatherAttributes {
@@ -87,7 +87,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_gather(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Gather";
   def.doc = "out[a..., i..., b...] = data[a..., indices[i...], b...], the indices' dims in place of `axis`.";
@@ -100,4 +100,4 @@ void register_op_gather(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_gather

@@ -6,7 +6,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_gather_elements {
 namespace {
 
 struct GatherElementsAttributes {
@@ -76,7 +76,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_gather_elements(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "GatherElements";
   def.doc = "out[i, j, k] = data[i, indices[i, j, k], k] for axis 1; the indices' dims are the result's.";
@@ -90,4 +90,4 @@ void register_op_gather_elements(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_gather_elements

@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_gather_nd {
 namespace {
 
 struct GatherNdAttributes {
@@ -90,7 +90,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_gather_nd(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "GatherND";
   def.doc =
@@ -106,4 +106,4 @@ void register_op_gather_nd(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_gather_nd

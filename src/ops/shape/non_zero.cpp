@@ -8,7 +8,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_non_zero {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -53,7 +53,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_non_zero(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "NonZero";
   def.doc =
@@ -67,4 +67,4 @@ void register_op_non_zero(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_non_zero

@@ -10,7 +10,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_one_hot {
 namespace {
 
 struct OneHotAttributes {
@@ -82,7 +82,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_one_hot(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "OneHot";
   def.doc = "A new axis of `depth` elements, values[1] at the index and values[0] elsewhere.";
@@ -95,4 +95,4 @@ void register_op_one_hot(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_one_hot

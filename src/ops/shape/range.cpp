@@ -10,7 +10,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_range {
 namespace {
 
 struct RangeAttributes {
@@ -125,7 +125,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_range(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Range";
   def.doc = "out[i] = start + i * delta for i < max(ceil((limit - start) / delta), 0).";
@@ -138,4 +138,4 @@ void register_op_range(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_range

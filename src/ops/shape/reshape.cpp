@@ -8,7 +8,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_reshape {
 namespace {
 
 struct ReshapeAttributes {
@@ -169,7 +169,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_reshape(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Reshape";
   def.doc =
@@ -185,4 +185,4 @@ void register_op_reshape(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_reshape

@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_reverse_sequence {
 namespace {
 
 struct ReverseSequenceAttributes {
@@ -78,7 +78,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_reverse_sequence(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "ReverseSequence";
   def.doc = "Reverses the first sequence_lens[b] elements along time_axis in each batch b; the rest stays.";
@@ -92,4 +92,4 @@ void register_op_reverse_sequence(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_reverse_sequence

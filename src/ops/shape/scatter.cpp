@@ -3,14 +3,14 @@
 #include "ops/canonicalize.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_scatter {
 namespace {
 
 void canonicalize(CanonicalizeContext& ctx) { ctx.node().op = "ScatterElements"; }
 
 }  // namespace
 
-void register_op_scatter(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Scatter";
   def.doc = "The older name of ScatterElements.";
@@ -21,4 +21,4 @@ void register_op_scatter(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_scatter

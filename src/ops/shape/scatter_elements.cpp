@@ -8,7 +8,7 @@
 #include "ops/shape/scatter_reduction.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_scatter_elements {
 namespace {
 
 struct ScatterElementsAttributes {
@@ -91,7 +91,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_scatter_elements(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "ScatterElements";
   def.doc =
@@ -106,4 +106,4 @@ void register_op_scatter_elements(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_scatter_elements

@@ -8,7 +8,7 @@
 #include "ops/shape/scatter_reduction.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_scatter_nd {
 namespace {
 
 struct ScatterNdAttributes {
@@ -103,7 +103,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_scatter_nd(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "ScatterND";
   def.doc =
@@ -118,4 +118,4 @@ void register_op_scatter_nd(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_scatter_nd

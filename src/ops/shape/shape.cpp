@@ -8,7 +8,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_shape {
 namespace {
 
 struct ShapeAttributes {
@@ -59,7 +59,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_shape(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Shape";
   def.doc =
@@ -72,4 +72,4 @@ void register_op_shape(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_shape

@@ -5,7 +5,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_size {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -24,7 +24,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_size(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Size";
   def.doc = "The number of elements as an int64 scalar.";
@@ -35,4 +35,4 @@ void register_op_size(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_size

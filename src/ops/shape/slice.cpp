@@ -11,7 +11,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_slice {
 namespace {
 
 void canonicalize(CanonicalizeContext& ctx) {
@@ -211,7 +211,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_slice(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Slice";
   def.doc =
@@ -227,4 +227,4 @@ void register_op_slice(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_slice

@@ -8,7 +8,7 @@
 #include "ops/shape/pixel_blocks.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_space_to_depth {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -50,7 +50,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_space_to_depth(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "SpaceToDepth";
   def.doc = "Moves blocksize x blocksize pixels into channels.";
@@ -63,4 +63,4 @@ void register_op_space_to_depth(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_space_to_depth

@@ -10,7 +10,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_split {
 namespace {
 
 struct SplitAttributes {
@@ -155,7 +155,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_split(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Split";
   def.doc =
@@ -174,4 +174,4 @@ void register_op_split(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_split

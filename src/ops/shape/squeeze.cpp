@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_squeeze {
 namespace {
 
 void canonicalize(CanonicalizeContext& ctx) {
@@ -86,7 +86,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_squeeze(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Squeeze";
   def.doc = "Drops the dimensions of size 1 at `axes`; without axes, every dimension of size 1.";
@@ -100,4 +100,4 @@ void register_op_squeeze(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_squeeze

@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_tensor_scatter {
 namespace {
 
 struct TensorScatterAttributes {
@@ -86,7 +86,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_tensor_scatter(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "TensorScatter";
   def.doc = "A copy of the cache in which update[b, s] stands at position write_indices[b] + s along `axis`.";
@@ -100,4 +100,4 @@ void register_op_tensor_scatter(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_tensor_scatter

@@ -9,7 +9,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_tile {
 namespace {
 
 void canonicalize(CanonicalizeContext& ctx) {
@@ -95,7 +95,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_tile(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Tile";
   def.doc = "Repeats the input repeats[k] times along each dimension k.";
@@ -108,4 +108,4 @@ void register_op_tile(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_tile

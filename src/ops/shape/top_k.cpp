@@ -13,7 +13,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_top_k {
 namespace {
 
 struct TopKAttributes {
@@ -121,7 +121,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_top_k(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "TopK";
   def.doc =
@@ -138,4 +138,4 @@ void register_op_top_k(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_top_k

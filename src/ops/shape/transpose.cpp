@@ -10,7 +10,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_transpose {
 namespace {
 
 constexpr int64_t kWorthAThread = 1 << 16;  // elements
@@ -90,7 +90,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_transpose(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Transpose";
   def.doc = "Permutes the dimensions: out.dims[i] = in.dims[perm[i]]; perm defaults to the reverse order.";
@@ -103,4 +103,4 @@ void register_op_transpose(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_transpose

@@ -9,7 +9,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_trilu {
 namespace {
 
 struct TriluAttributes {
@@ -64,7 +64,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_trilu(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Trilu";
   def.doc = "The upper (j >= i + k) or lower (j <= i + k) triangle of each matrix, zero elsewhere.";
@@ -78,4 +78,4 @@ void register_op_trilu(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_trilu

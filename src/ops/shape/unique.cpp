@@ -11,7 +11,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_unique {
 namespace {
 
 struct UniqueAttributes {
@@ -148,7 +148,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_unique(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Unique";
   def.doc =
@@ -164,4 +164,4 @@ void register_op_unique(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_unique

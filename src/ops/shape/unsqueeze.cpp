@@ -7,7 +7,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_unsqueeze {
 namespace {
 
 void canonicalize(CanonicalizeContext& ctx) {
@@ -65,7 +65,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_unsqueeze(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "Unsqueeze";
   def.doc = "Puts dimensions of size 1 at `axes`, which count in the output.";
@@ -78,4 +78,4 @@ void register_op_unsqueeze(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_unsqueeze

@@ -9,7 +9,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_cosine_window {
 namespace {
 
 struct WindowFunctionAttributes {
@@ -74,7 +74,7 @@ void add(OpRegistry& registry, const char* name, const char* doc) {
 
 }  // namespace
 
-void register_op_cosine_window(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   add<kHann>(registry, "HannWindow",
              "0.5 - 0.5 cos(2 pi n / N), N the size or, not periodic, size - 1 (ONNX HannWindow-17).");
   add<kHamming>(registry, "HammingWindow", "25/46 - 21/46 cos(2 pi n / N) (ONNX HammingWindow-17).");
@@ -82,4 +82,4 @@ void register_op_cosine_window(OpRegistry& registry) {
                  "0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N) (ONNX BlackmanWindow-17).");
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_cosine_window

@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_dft {
 namespace {
 
 struct DftAttributes {
@@ -114,7 +114,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_dft(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "DFT";
   d.doc =
@@ -131,4 +131,4 @@ void register_op_dft(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_dft

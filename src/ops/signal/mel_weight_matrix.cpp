@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_mel_weight_matrix {
 namespace {
 
 struct MelAttributes {
@@ -78,7 +78,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_mel_weight_matrix(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "MelWeightMatrix";
   d.doc =
@@ -94,4 +94,4 @@ void register_op_mel_weight_matrix(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_mel_weight_matrix

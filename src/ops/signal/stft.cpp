@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
-namespace wootz {
+namespace wootz::op_stft {
 namespace {
 
 struct StftAttributes {
@@ -102,7 +102,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_stft(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef d;
   d.name = "STFT";
   d.doc = "Fourier transforms of windowed frames of a signal, frame_step apart (ONNX STFT-17).";
@@ -116,4 +116,4 @@ void register_op_stft(OpRegistry& registry) {
   registry.add(std::move(d));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_stft

@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_regex_full_match {
 namespace {
 
 struct RegexFullMatchAttributes {
@@ -61,7 +61,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_regex_full_match(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "RegexFullMatch";
   def.doc = "y = true where the whole string matches the pattern (RE2 syntax, UTF-8).";
@@ -74,4 +74,4 @@ void register_op_regex_full_match(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_regex_full_match

@@ -9,7 +9,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_string_concat {
 namespace {
 
 void infer(InferContext& ctx) {
@@ -53,7 +53,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_string_concat(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "StringConcat";
   def.doc = "z = x + y for strings, with broadcasting.";
@@ -65,4 +65,4 @@ void register_op_string_concat(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_string_concat

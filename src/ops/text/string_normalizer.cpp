@@ -12,7 +12,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_string_normalizer {
 namespace {
 
 struct StringNormalizerAttributes {
@@ -131,7 +131,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_string_normalizer(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "StringNormalizer";
   def.doc = "Drops stop words and changes the case of what is left; one empty string where nothing is left.";
@@ -144,4 +144,4 @@ void register_op_string_normalizer(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_string_normalizer

@@ -10,7 +10,7 @@
 #include "ops/sample_tensors.h"
 #include "ops/strided_copy.h"
 
-namespace wootz {
+namespace wootz::op_string_split {
 namespace {
 
 struct StringSplitAttributes {
@@ -97,7 +97,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_string_split(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "StringSplit";
   def.doc =
@@ -112,4 +112,4 @@ void register_op_string_split(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_string_split

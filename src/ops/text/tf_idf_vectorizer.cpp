@@ -10,7 +10,7 @@
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
 
-namespace wootz {
+namespace wootz::op_tf_idf_vectorizer {
 namespace {
 
 struct TfIdfVectorizerAttributes {
@@ -168,7 +168,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_tf_idf_vectorizer(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.name = "TfIdfVectorizer";
   def.doc =
@@ -182,4 +182,4 @@ void register_op_tf_idf_vectorizer(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_tf_idf_vectorizer

@@ -4,7 +4,7 @@
 #include "ops/infer.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_region {
 namespace {
 
 Graph& body_of(const Node& node) { return *node.attributes.require<GraphPtr>("body"); }
@@ -34,7 +34,7 @@ void evaluate(EvalContext& c) {
 
 }  // namespace
 
-void register_op_region(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.domain = "wootz";
   def.name = "Region";
@@ -46,4 +46,4 @@ void register_op_region(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_region

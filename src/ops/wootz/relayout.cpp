@@ -5,7 +5,7 @@
 #include "ops/infer.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_relayout {
 namespace {
 
 void infer(InferContext& c) { c.set_output(0, c.input(0)); }
@@ -22,7 +22,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_relayout(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.domain = "wootz";
   def.name = "Relayout";
@@ -36,4 +36,4 @@ void register_op_relayout(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_relayout

@@ -14,7 +14,7 @@
 #include "ops/infer.h"
 #include "ops/registry.h"
 
-namespace wootz {
+namespace wootz::op_wootz_attention {
 namespace {
 
 struct AttentionAttributes {
@@ -206,7 +206,7 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-void register_op_wootz_attention(OpRegistry& registry) {
+void register_op(OpRegistry& registry) {
   OpDef def;
   def.domain = "wootz";
   def.name = "Attention";
@@ -223,4 +223,4 @@ void register_op_wootz_attention(OpRegistry& registry) {
   registry.add(std::move(def));
 }
 
-}  // namespace wootz
+}  // namespace wootz::op_wootz_attention

@@ -16,7 +16,7 @@ void name_kinds(Groups& groups) {
       g.kind = "attention";
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_fuse(Graph& graph, PassContext& context) {
   if (graph.node_count() == 0) return false;
   for (const auto& node : graph.nodes())
     if (is_region(*node)) return false;  // fused already
@@ -41,8 +41,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass fuse() {
   return {"fuse",
-          "Groups nodes into regions, each of which one kernel computes; disabled: one node a region.", run,
-          true};
+          "Groups nodes into regions, each of which one kernel computes; disabled: one node a region.",
+          run_fuse, true};
 }
 
 }  // namespace wootz

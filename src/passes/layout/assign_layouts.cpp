@@ -184,7 +184,7 @@ class Assignment {
   bool any_choice_ = false;
 };
 
-bool run(Graph& graph, PassContext& context) {
+bool run_assign_layouts(Graph& graph, PassContext& context) {
   if (!context.target.prefers_channels_last || context.exhausted()) return false;
   for (const auto& node : graph.nodes())
     if (node->is("wootz", "Relayout") || node->is("wootz", "Region")) return false;  // assigned already
@@ -195,7 +195,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass assign_layouts() {
   return {"assign_layouts",
-          "Chooses the layout of every value so that kernels and conversions together cost least.", run};
+          "Chooses the layout of every value so that kernels and conversions together cost least.",
+          run_assign_layouts};
 }
 
 }  // namespace wootz

@@ -53,7 +53,7 @@ Patch expand(const Quantization& q) {
   return patch;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_expand_quantize(Graph& graph, PassContext& context) {
   if (!context.target.quantizes_in_regions) return false;
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
@@ -71,7 +71,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass expand_quantize() {
   return {"expand_quantize",
-          "QuantizeLinear and DequantizeLinear become pointwise nodes, which join regions.", run};
+          "QuantizeLinear and DequantizeLinear become pointwise nodes, which join regions.",
+          run_expand_quantize};
 }
 
 }  // namespace wootz

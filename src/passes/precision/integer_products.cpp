@@ -180,12 +180,12 @@ std::optional<Patch> integer_form(Node& node, bool on_gpu) {
   return on_gpu ? integer_pool(node) : std::nullopt;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_integer_products(Graph& graph, PassContext& context) {
   if (!context.target.multiplies_integers) return false;
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
-    for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
+    for (Graph* inner : node.subgraphs()) changed |= run_integer_products(*inner, context);
     if (context.exhausted() || !is_live(node)) continue;
     if (std::optional<Patch> patch = integer_form(node, context.target.name == "cuda"))
       changed |= apply_patch(*patch, node, "integer_products", context);
@@ -197,7 +197,7 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass integer_products() {
   return {"integer_products", "Products of quantized values with quantized weights are computed in integers.",
-          run};
+          run_integer_products};
 }
 
 }  // namespace wootz

@@ -19,9 +19,9 @@ std::string short_name(DType type) {
 /// Masks get half the range: a finite score may still be added to them.
 double mask_limit(DType type) { return largest_finite(type) / 2; }
 
-class Lowering {
+class PrecisionLowering {
  public:
-  Lowering(Graph& graph, const PrecisionOptions& options, const TypeChoice& choice)
+  PrecisionLowering(Graph& graph, const PrecisionOptions& options, const TypeChoice& choice)
       : graph_(graph), options_(options), choice_(choice) {}
 
   void run() {
@@ -175,7 +175,8 @@ class Lowering {
   int64_t converted_ = 0, clamped_ = 0, flushed_ = 0;
 };
 
-void tell(const Graph& graph, const TypeChoice& choice, const Lowering& lowering, PassContext& context) {
+void tell(const Graph& graph, const TypeChoice& choice, const PrecisionLowering& lowering,
+          PassContext& context) {
   std::map<DType, int> counts;
   for (const auto& node : graph.nodes()) {
     const auto it = choice.nodes.find(node.get());
@@ -196,11 +197,11 @@ void tell(const Graph& graph, const TypeChoice& choice, const Lowering& lowering
   context.remark(std::vector<std::string>{}, std::move(text));
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_lower_precision(Graph& graph, PassContext& context) {
   const PrecisionOptions& options = context.options.precision;
   if (!options.lowers() || !context.allow_patch("lower_precision")) return false;
   const TypeChoice choice = choose_types(graph, options);
-  Lowering lowering(graph, options, choice);
+  PrecisionLowering lowering(graph, options, choice);
   lowering.run();
   tell(graph, choice, lowering, context);
   infer_graph(graph);
@@ -210,7 +211,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass lower_precision() {
-  return {"lower_precision", "Turns float32 values into the 16-bit type asked for, where that is safe.", run};
+  return {"lower_precision", "Turns float32 values into the 16-bit type asked for, where that is safe.",
+          run_lower_precision};
 }
 
 }  // namespace wootz

@@ -26,7 +26,7 @@ bool kept_exact(const Node& region, const PrecisionOptions& options) {
   return exact;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_permit_tf32(Graph& graph, PassContext& context) {
   const PrecisionOptions& options = context.options.precision;
   if (!options.tf32) return false;
   bool changed = false;
@@ -47,7 +47,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass permit_tf32() {
-  return {"permit_tf32", "Lets products round their float32 operands to TF32, where asked for.", run};
+  return {"permit_tf32", "Lets products round their float32 operands to TF32, where asked for.",
+          run_permit_tf32};
 }
 
 }  // namespace wootz

@@ -110,11 +110,11 @@ class Lowering {
   Patch patch_;
 };
 
-bool run(Graph& graph, PassContext& context) {
+bool run_lower_attention(Graph& graph, PassContext& context) {
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
-    for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
+    for (Graph* inner : node.subgraphs()) changed |= run_lower_attention(*inner, context);
     if (!node.is("Attention") || context.exhausted() || !is_live(node)) continue;
     if (std::optional<Patch> patch = Lowering(node).patch())
       changed |= apply_patch(*patch, node, "Attention => wootz.Attention", context);
@@ -126,7 +126,7 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass lower_attention() {
   return {"lower_attention", "ai.onnx Attention without cache, window or soft cap becomes wootz.Attention.",
-          run};
+          run_lower_attention};
 }
 
 }  // namespace wootz

@@ -79,7 +79,7 @@ std::vector<std::string> hard_swish_spellings() {
           "Mul(Mul(x, 0.16666666666666666), " + clip + ")"};
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_recognise_activations(Graph& graph, PassContext& context) {
   static const RuleSet rules({
       {"x * sigmoid(a x) => swish(x)", {"Mul(x, Sigmoid(x))", "Mul(x, Sigmoid(Mul(x, $a)))"}, swish},
       {"x * clip(x + 3, 0, 6) / 6 => hard_swish(x)", hard_swish_spellings(), hard_swish},
@@ -100,7 +100,8 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass recognise_activations() {
   return {"recognise_activations",
-          "SiLU, HardSigmoid, HardSwish, Mish and GELU written out become one node each.", run};
+          "SiLU, HardSigmoid, HardSwish, Mish and GELU written out become one node each.",
+          run_recognise_activations};
 }
 
 }  // namespace wootz

@@ -356,11 +356,11 @@ class Attention {
   std::string reason_, edit_;
 };
 
-bool run(Graph& graph, PassContext& context) {
+bool run_recognise_attention(Graph& graph, PassContext& context) {
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
-    for (Graph* inner : node.subgraphs()) changed |= run(*inner, context);
+    for (Graph* inner : node.subgraphs()) changed |= run_recognise_attention(*inner, context);
     if (!node.is("MatMul") || context.exhausted() || !is_live(node) || !node.output(0)->type.has_rank())
       continue;
     if (!is_float_value(node.output(0))) continue;
@@ -377,7 +377,8 @@ bool run(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass recognise_attention() {
-  return {"recognise_attention", "softmax(scale q k^T + mask) v becomes wootz.Attention.", run};
+  return {"recognise_attention", "softmax(scale q k^T + mask) v becomes wootz.Attention.",
+          run_recognise_attention};
 }
 
 }  // namespace wootz

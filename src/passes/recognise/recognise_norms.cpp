@@ -227,7 +227,7 @@ Spellings spellings() {
   return s;
 }
 
-bool run(Graph& graph, PassContext& context) {
+bool run_recognise_norms(Graph& graph, PassContext& context) {
   static const Spellings s = spellings();
   static const RuleSet rules({
       {"(x - mean) / sqrt(variance + e) => layer_norm(x)", s.layer_norm, layer_norm},
@@ -265,7 +265,7 @@ bool run(Graph& graph, PassContext& context) {
 
 Pass recognise_norms() {
   return {"recognise_norms", "Layer and RMS normalisation, and softmax, written out become one node each.",
-          run};
+          run_recognise_norms};
 }
 
 }  // namespace wootz

@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/onednn/onednn_library.h"
 
-namespace wootz {
+namespace wootz::cpu_onednn_conv_tactic {
 namespace {
 
 using namespace onednn;
@@ -200,8 +200,8 @@ class OneDnnConvTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_onednn_conv_tactic(CpuTactics& tactics) {
+void register_tactic(CpuTactics& tactics) {
   tactics.add(std::make_unique<OneDnnConvTactic>(), CpuTactics::kLast);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_onednn_conv_tactic

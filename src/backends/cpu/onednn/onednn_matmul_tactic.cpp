@@ -7,7 +7,7 @@
 #include "backends/cpu/kernels/matmul/packed_operand.h"
 #include "backends/cpu/onednn/onednn_library.h"
 
-namespace wootz {
+namespace wootz::cpu_onednn_matmul_tactic {
 namespace {
 
 using namespace onednn;
@@ -131,8 +131,8 @@ class OneDnnMatMulTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_onednn_matmul_tactic(CpuTactics& tactics) {
+void register_tactic(CpuTactics& tactics) {
   tactics.add(std::make_unique<OneDnnMatMulTactic>(), CpuTactics::kLast);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_onednn_matmul_tactic

@@ -10,15 +10,15 @@
 namespace wootz {
 namespace {
 
-struct Source {
+struct Jpeg2000Source {
   Bytes file;
   size_t at = 0;
 };
 
-Source& source_of(void* data) { return *static_cast<Source*>(data); }
+Jpeg2000Source& source_of(void* data) { return *static_cast<Jpeg2000Source*>(data); }
 
 OPJ_SIZE_T read_bytes(void* to, OPJ_SIZE_T count, void* data) {
-  Source& source = source_of(data);
+  Jpeg2000Source& source = source_of(data);
   const size_t n = std::min<size_t>(count, source.file.size() - source.at);
   if (n == 0) return static_cast<OPJ_SIZE_T>(-1);
   std::memcpy(to, source.file.data() + source.at, n);
@@ -26,13 +26,13 @@ OPJ_SIZE_T read_bytes(void* to, OPJ_SIZE_T count, void* data) {
   return n;
 }
 OPJ_OFF_T skip(OPJ_OFF_T count, void* data) {
-  Source& source = source_of(data);
+  Jpeg2000Source& source = source_of(data);
   if (count < 0 || static_cast<size_t>(count) > source.file.size() - source.at) return -1;
   source.at += static_cast<size_t>(count);
   return count;
 }
 OPJ_BOOL seek(OPJ_OFF_T to, void* data) {
-  Source& source = source_of(data);
+  Jpeg2000Source& source = source_of(data);
   if (to < 0 || static_cast<size_t>(to) > source.file.size()) return OPJ_FALSE;
   source.at = static_cast<size_t>(to);
   return OPJ_TRUE;
@@ -87,7 +87,7 @@ bool convert(const opj_image_t& image, Picture& picture) {
 }  // namespace
 
 bool decode_jpeg2000(Bytes file, Picture& picture) {
-  Source source{file};
+  Jpeg2000Source source{file};
   const bool is_stream = file.size() > 2 && file[0] == 0xFF;
   const Owned codec(opj_create_decompress(is_stream ? OPJ_CODEC_J2K : OPJ_CODEC_JP2), opj_destroy_codec);
   const Owned stream(opj_stream_default_create(OPJ_TRUE), opj_stream_destroy);

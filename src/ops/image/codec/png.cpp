@@ -9,13 +9,13 @@
 namespace wootz {
 namespace {
 
-struct Source {
+struct PngSource {
   Bytes file;
   size_t at = 0;
 };
 
 void read_bytes(png_structp png, png_bytep to, size_t count) {
-  auto& source = *static_cast<Source*>(png_get_io_ptr(png));
+  auto& source = *static_cast<PngSource*>(png_get_io_ptr(png));
   if (count > source.file.size() - source.at) png_error(png, "cut short");
   std::memcpy(to, source.file.data() + source.at, count);
   source.at += count;
@@ -49,7 +49,7 @@ bool read_rows(png_structp png, png_infop info, Picture& picture, std::vector<pn
 bool decode_png(Bytes file, Picture& picture) {
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, leave, be_silent);
   png_infop info = png ? png_create_info_struct(png) : nullptr;
-  Source source{file};
+  PngSource source{file};
   std::vector<png_bytep> rows;
   bool ok = false;
   if (info) {

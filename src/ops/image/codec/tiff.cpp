@@ -10,15 +10,15 @@
 namespace wootz {
 namespace {
 
-struct Source {
+struct TiffSource {
   Bytes file;
   uint64_t at = 0;
 };
 
-Source& source_of(thandle_t handle) { return *static_cast<Source*>(handle); }
+TiffSource& source_of(thandle_t handle) { return *static_cast<TiffSource*>(handle); }
 
 tmsize_t read_bytes(thandle_t handle, void* to, tmsize_t count) {
-  Source& source = source_of(handle);
+  TiffSource& source = source_of(handle);
   const uint64_t left = source.file.size() - std::min<uint64_t>(source.at, source.file.size());
   const auto n =
       static_cast<size_t>(std::min<uint64_t>(static_cast<uint64_t>(std::max<tmsize_t>(count, 0)), left));
@@ -28,7 +28,7 @@ tmsize_t read_bytes(thandle_t handle, void* to, tmsize_t count) {
 }
 tmsize_t write_nothing(thandle_t, void*, tmsize_t) { return 0; }
 toff_t seek(thandle_t handle, toff_t offset, int whence) {
-  Source& source = source_of(handle);
+  TiffSource& source = source_of(handle);
   const uint64_t from = whence == SEEK_CUR ? source.at : whence == SEEK_END ? source.file.size() : 0;
   return source.at = from + offset;
 }
@@ -39,7 +39,7 @@ int be_silent(TIFF*, void*, const char*, const char*, va_list) { return 1; }
 }  // namespace
 
 bool decode_tiff(Bytes file, Picture& picture) {
-  Source source{file};
+  TiffSource source{file};
   const std::unique_ptr<TIFFOpenOptions, void (*)(TIFFOpenOptions*)> options(TIFFOpenOptionsAlloc(),
                                                                              TIFFOpenOptionsFree);
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), be_silent, nullptr);

@@ -14,7 +14,7 @@
 #include "backends/cpu/pointwise/parallel.h"
 #include "backends/cpu/pointwise/row_kernels.h"
 
-namespace wootz {
+namespace wootz::cpu_attention_tactic {
 namespace {
 
 constexpr int64_t kQueries = 24;    // of a block: whole register tiles of 6 rows
@@ -263,6 +263,6 @@ class Attention final : public Tactic {
 
 }  // namespace
 
-void register_cpu_attention_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Attention>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Attention>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_attention_tactic

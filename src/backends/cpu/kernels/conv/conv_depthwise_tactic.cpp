@@ -22,6 +22,9 @@ DepthwiseFunction depthwise_row(Isa isa) {
   }
 }
 
+}  // namespace wootz
+
+namespace wootz::cpu_conv_depthwise_tactic {
 namespace {
 
 int64_t padded_channels(int64_t channels) { return (channels + 15) / 16 * 16; }
@@ -143,8 +146,8 @@ class ConvDepthwiseTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_conv_depthwise_tactic(CpuTactics& tactics) {
+void register_tactic(CpuTactics& tactics) {
   tactics.add(std::make_unique<ConvDepthwiseTactic>(), CpuTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_conv_depthwise_tactic

@@ -7,7 +7,7 @@
 #include "backends/cpu/kernels/conv/conv_weights.h"
 #include "backends/cpu/kernels/gemm/blocked_product.h"
 
-namespace wootz {
+namespace wootz::cpu_conv_direct1x1_tactic {
 namespace {
 
 /// Rows of evenly spaced pixels: all pixels where the input has no gaps and no stride, else one output row.
@@ -115,8 +115,8 @@ class ConvDirect1x1Tactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_conv_direct1x1_tactic(CpuTactics& tactics) {
+void register_tactic(CpuTactics& tactics) {
   tactics.add(std::make_unique<ConvDirect1x1Tactic>(), CpuTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_conv_direct1x1_tactic

@@ -11,7 +11,7 @@
 #include "backends/cpu/pointwise/tile_kernels.h"
 #include "device/gated_problem.h"
 
-namespace wootz {
+namespace wootz::cpu_conv_gated1x1_tactic {
 namespace {
 
 constexpr int64_t kRun = 512;  // least floats that one call of the multiplication takes, where rows are short
@@ -163,8 +163,8 @@ class ConvGated1x1Tactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_conv_gated1x1_tactic(CpuTactics& tactics) {
+void register_tactic(CpuTactics& tactics) {
   tactics.add(std::make_unique<ConvGated1x1Tactic>(), CpuTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_conv_gated1x1_tactic

@@ -9,7 +9,7 @@
 #include "backends/cpu/kernels/conv/conv_weights.h"
 #include "backends/cpu/kernels/gemm/blocked_product.h"
 
-namespace wootz {
+namespace wootz::cpu_conv_implicit_gemm_tactic {
 namespace {
 
 constexpr int64_t kPadded = 1;         // config "copy"
@@ -307,8 +307,6 @@ class ConvImplicitGemmTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_conv_implicit_gemm_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<ConvImplicitGemmTactic>());
-}
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ConvImplicitGemmTactic>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_conv_implicit_gemm_tactic

@@ -10,7 +10,7 @@
 #include "backends/cpu/kernels/conv/winograd_transform.h"
 #include "backends/cpu/kernels/gemm/packed_panels.h"
 
-namespace wootz {
+namespace wootz::cpu_conv_winograd_tactic {
 namespace {
 
 constexpr int64_t kByOutputs = 1;  // config "split"
@@ -265,8 +265,8 @@ class ConvWinogradTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_conv_winograd_tactic(CpuTactics& tactics) {
+void register_tactic(CpuTactics& tactics) {
   tactics.add(std::make_unique<ConvWinogradTactic>(), CpuTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_conv_winograd_tactic

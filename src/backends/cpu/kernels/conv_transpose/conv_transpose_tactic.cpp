@@ -10,7 +10,7 @@
 #include "backends/cpu/kernels/gemm/blocked_product.h"
 #include "ops/nn/conv_transpose.h"
 
-namespace wootz {
+namespace wootz::cpu_conv_transpose_tactic {
 namespace {
 
 /// Taps t of one axis with t * dilation in the given class modulo the stride.
@@ -300,8 +300,6 @@ class ConvTransposeTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_conv_transpose_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<ConvTransposeTactic>());
-}
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ConvTransposeTactic>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_conv_transpose_tactic

@@ -7,18 +7,42 @@
 #include "backends/cpu/kernels/half/widened_problem.h"
 
 namespace wootz {
+namespace cpu_conv_direct1x1_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_conv_depthwise_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_conv_winograd_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_conv_implicit_gemm_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_conv_transpose_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_matmul_packed_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_matmul_gemv_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_matmul_batched_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_pool_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_channel_norm_tactic {
+void register_tactic(CpuTactics&);
+}
+namespace cpu_resize_tactic {
+void register_tactic(CpuTactics&);
+}
+}  // namespace wootz
 
-void register_cpu_conv_direct1x1_tactic(CpuTactics&);
-void register_cpu_conv_depthwise_tactic(CpuTactics&);
-void register_cpu_conv_winograd_tactic(CpuTactics&);
-void register_cpu_conv_implicit_gemm_tactic(CpuTactics&);
-void register_cpu_conv_transpose_tactic(CpuTactics&);
-void register_cpu_matmul_packed_tactic(CpuTactics&);
-void register_cpu_matmul_gemv_tactic(CpuTactics&);
-void register_cpu_matmul_batched_tactic(CpuTactics&);
-void register_cpu_pool_tactic(CpuTactics&);
-void register_cpu_channel_norm_tactic(CpuTactics&);
-void register_cpu_resize_tactic(CpuTactics&);
+namespace wootz::cpu_half_tactic {
 
 namespace {
 
@@ -128,17 +152,17 @@ class HalfTactic final : public Tactic {
 const std::vector<std::unique_ptr<Tactic>>& float_tactics() {
   static const CpuTactics* const tactics = [] {
     auto* t = new CpuTactics;  // lives as long as the process: the half tactics point into it
-    register_cpu_conv_direct1x1_tactic(*t);
-    register_cpu_conv_depthwise_tactic(*t);
-    register_cpu_conv_winograd_tactic(*t);
-    register_cpu_conv_implicit_gemm_tactic(*t);
-    register_cpu_conv_transpose_tactic(*t);
-    register_cpu_matmul_packed_tactic(*t);
-    register_cpu_matmul_gemv_tactic(*t);
-    register_cpu_matmul_batched_tactic(*t);
-    register_cpu_pool_tactic(*t);
-    register_cpu_channel_norm_tactic(*t);
-    register_cpu_resize_tactic(*t);
+    cpu_conv_direct1x1_tactic::register_tactic(*t);
+    cpu_conv_depthwise_tactic::register_tactic(*t);
+    cpu_conv_winograd_tactic::register_tactic(*t);
+    cpu_conv_implicit_gemm_tactic::register_tactic(*t);
+    cpu_conv_transpose_tactic::register_tactic(*t);
+    cpu_matmul_packed_tactic::register_tactic(*t);
+    cpu_matmul_gemv_tactic::register_tactic(*t);
+    cpu_matmul_batched_tactic::register_tactic(*t);
+    cpu_pool_tactic::register_tactic(*t);
+    cpu_channel_norm_tactic::register_tactic(*t);
+    cpu_resize_tactic::register_tactic(*t);
     return t;
   }();
   return tactics->all();
@@ -146,8 +170,8 @@ const std::vector<std::unique_ptr<Tactic>>& float_tactics() {
 
 }  // namespace
 
-void register_cpu_half_tactic(CpuTactics& tactics) {
+void register_tactic(CpuTactics& tactics) {
   for (const auto& inner : float_tactics()) tactics.add(std::make_unique<HalfTactic>(inner.get()));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_half_tactic

@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/integer/integer_problem.h"
 
-namespace wootz {
+namespace wootz::cpu_conv_integer_tactic {
 namespace {
 
 constexpr int64_t kBlockPixels = 48;
@@ -252,8 +252,6 @@ class ConvIntegerTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_conv_integer_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<ConvIntegerTactic>());
-}
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ConvIntegerTactic>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_conv_integer_tactic

@@ -7,7 +7,7 @@
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/integer/integer_problem.h"
 
-namespace wootz {
+namespace wootz::cpu_matmul_integer_tactic {
 namespace {
 
 constexpr int64_t kBlockRows = 48;
@@ -140,8 +140,6 @@ class MatMulIntegerTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_matmul_integer_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<MatMulIntegerTactic>());
-}
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<MatMulIntegerTactic>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_matmul_integer_tactic

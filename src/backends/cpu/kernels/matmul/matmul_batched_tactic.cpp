@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/matmul/gather_rows.h"
 #include "backends/cpu/kernels/matmul/product_problem.h"
 
-namespace wootz {
+namespace wootz::cpu_matmul_batched_tactic {
 namespace {
 
 class BatchedKernel final : public Kernel {
@@ -131,8 +131,8 @@ class MatMulBatchedTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_matmul_batched_tactic(CpuTactics& tactics) {
+void register_tactic(CpuTactics& tactics) {
   tactics.add(std::make_unique<MatMulBatchedTactic>(), CpuTactics::kLast);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_matmul_batched_tactic

@@ -7,7 +7,7 @@
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/matmul/packed_operand.h"
 
-namespace wootz {
+namespace wootz::cpu_matmul_gemv_tactic {
 namespace {
 
 constexpr int64_t kMostRows = 4;
@@ -101,8 +101,8 @@ class MatMulGemvTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_matmul_gemv_tactic(CpuTactics& tactics) {
+void register_tactic(CpuTactics& tactics) {
   tactics.add(std::make_unique<MatMulGemvTactic>(), CpuTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_matmul_gemv_tactic

@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/matmul/gather_rows.h"
 #include "backends/cpu/kernels/matmul/packed_operand.h"
 
-namespace wootz {
+namespace wootz::cpu_matmul_packed_tactic {
 namespace {
 
 class PackedKernel final : public Kernel {
@@ -101,8 +101,6 @@ class MatMulPackedTactic final : public Tactic {
 
 }  // namespace
 
-void register_cpu_matmul_packed_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<MatMulPackedTactic>());
-}
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<MatMulPackedTactic>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_matmul_packed_tactic

@@ -7,7 +7,7 @@
 #include "backends/cpu/node_view.h"
 #include "backends/cpu/pointwise/parallel.h"
 
-namespace wootz {
+namespace wootz::cpu_gather_rows_tactic {
 namespace {
 
 class GatherKernel final : public Kernel {
@@ -81,6 +81,6 @@ class GatherRows final : public Tactic {
 
 }  // namespace
 
-void register_cpu_gather_rows_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<GatherRows>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<GatherRows>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_gather_rows_tactic

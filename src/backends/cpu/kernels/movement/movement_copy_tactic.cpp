@@ -4,7 +4,7 @@
 #include "backends/cpu/cpu_tactics.h"
 #include "backends/cpu/kernels/movement/moves.h"
 
-namespace wootz {
+namespace wootz::cpu_movement_copy_tactic {
 namespace {
 
 std::optional<NodeView> view_of(const Problem& problem) {
@@ -65,6 +65,6 @@ class MovementCopy final : public Tactic {
 
 }  // namespace
 
-void register_cpu_movement_copy_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<MovementCopy>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<MovementCopy>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_movement_copy_tactic

@@ -12,7 +12,7 @@
 #include "backends/cpu/pointwise/tile_kernels.h"
 #include "ops/nn/norm.h"
 
-namespace wootz {
+namespace wootz::cpu_channel_norm_tactic {
 namespace {
 
 constexpr int64_t kRows = 512;  // rows that are summed in float32
@@ -208,6 +208,6 @@ class ChannelNorm final : public Tactic {
 
 }  // namespace
 
-void register_cpu_channel_norm_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ChannelNorm>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ChannelNorm>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_channel_norm_tactic

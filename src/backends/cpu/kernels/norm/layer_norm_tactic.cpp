@@ -11,7 +11,7 @@
 #include "backends/cpu/pointwise/row_kernels.h"
 #include "ops/nn/norm.h"
 
-namespace wootz {
+namespace wootz::cpu_layer_norm_tactic {
 namespace {
 
 std::vector<bool> trailing_mask(const TailedView& view) {
@@ -162,6 +162,6 @@ class LayerNorm final : public Tactic {
 
 }  // namespace
 
-void register_cpu_layer_norm_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<LayerNorm>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<LayerNorm>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_layer_norm_tactic

@@ -12,7 +12,7 @@
 #include "device/region.h"
 #include "ops/scalar.h"
 
-namespace wootz {
+namespace wootz::cpu_pointwise_tiles_tactic {
 namespace {
 
 /// The region's program; operands that are constants of one element become immediates.
@@ -180,8 +180,6 @@ class PointwiseTiles final : public Tactic {
 
 }  // namespace
 
-void register_cpu_pointwise_tiles_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<PointwiseTiles>());
-}
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<PointwiseTiles>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_pointwise_tiles_tactic

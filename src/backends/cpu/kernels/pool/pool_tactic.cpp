@@ -10,7 +10,7 @@
 #include "backends/cpu/pointwise/row_kernels.h"
 #include "ops/nn/pool.h"
 
-namespace wootz {
+namespace wootz::cpu_pool_tactic {
 namespace {
 
 constexpr size_t kAxes = 3;  // depth, height, width; missing ones have size 1
@@ -182,6 +182,6 @@ class Pool final : public Tactic {
 
 }  // namespace
 
-void register_cpu_pool_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Pool>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Pool>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_pool_tactic

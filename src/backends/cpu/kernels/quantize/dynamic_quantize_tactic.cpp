@@ -10,7 +10,7 @@
 #include "backends/cpu/pointwise/row_kernels.h"
 #include "backends/cpu/pointwise/tile_kernels.h"
 
-namespace wootz {
+namespace wootz::cpu_dynamic_quantize_tactic {
 namespace {
 
 constexpr int64_t kTile = 1024;
@@ -98,8 +98,6 @@ class DynamicQuantize final : public Tactic {
 
 }  // namespace
 
-void register_cpu_dynamic_quantize_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<DynamicQuantize>());
-}
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<DynamicQuantize>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_dynamic_quantize_tactic

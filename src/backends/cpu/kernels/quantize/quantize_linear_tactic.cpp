@@ -8,7 +8,7 @@
 #include "backends/cpu/pointwise/parallel.h"
 #include "backends/cpu/pointwise/tile_kernels.h"
 
-namespace wootz {
+namespace wootz::cpu_quantize_linear_tactic {
 namespace {
 
 constexpr int64_t kTile = 512;
@@ -150,8 +150,6 @@ class QuantizeLinear final : public Tactic {
 
 }  // namespace
 
-void register_cpu_quantize_linear_tactic(CpuTactics& tactics) {
-  tactics.add(std::make_unique<QuantizeLinear>());
-}
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<QuantizeLinear>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_quantize_linear_tactic

@@ -13,7 +13,7 @@
 #include "device/region.h"
 #include "ops/scalar.h"
 
-namespace wootz {
+namespace wootz::cpu_quantize_rows_tactic {
 namespace {
 
 constexpr int64_t kTile = 1024;
@@ -151,6 +151,6 @@ class QuantizeRows final : public Tactic {
 
 }  // namespace
 
-void register_cpu_quantize_rows_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<QuantizeRows>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<QuantizeRows>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_quantize_rows_tactic

@@ -9,7 +9,7 @@
 #include "backends/cpu/pointwise/parallel.h"
 #include "backends/cpu/pointwise/row_kernels.h"
 
-namespace wootz {
+namespace wootz::cpu_arg_extreme_tactic {
 namespace {
 
 size_t axis_of(const NodeView& view) {
@@ -91,6 +91,6 @@ class ArgExtreme final : public Tactic {
 
 }  // namespace
 
-void register_cpu_arg_extreme_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ArgExtreme>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<ArgExtreme>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_arg_extreme_tactic

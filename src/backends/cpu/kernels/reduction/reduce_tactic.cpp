@@ -13,7 +13,7 @@
 #include "backends/cpu/pointwise/tile_kernels.h"
 #include "ops/reduction/reduce.h"
 
-namespace wootz {
+namespace wootz::cpu_reduce_tactic {
 namespace {
 
 enum class Fold { kSum, kMean, kMax, kMin, kProd, kL1, kL2, kLogSum, kLogSumExp, kSumSquare };
@@ -251,6 +251,6 @@ class Reduce final : public Tactic {
 
 }  // namespace
 
-void register_cpu_reduce_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Reduce>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Reduce>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_reduce_tactic

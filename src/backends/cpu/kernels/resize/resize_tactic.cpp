@@ -10,7 +10,7 @@
 #include "backends/cpu/pointwise/row_kernels.h"
 #include "ops/nn/resize.h"
 
-namespace wootz {
+namespace wootz::cpu_resize_tactic {
 namespace {
 
 constexpr size_t kAxes = 3;
@@ -199,6 +199,6 @@ class Resize final : public Tactic {
 
 }  // namespace
 
-void register_cpu_resize_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Resize>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Resize>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_resize_tactic

@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/rnn/recurrence.h"
 #include "backends/cpu/pointwise/parallel.h"
 
-namespace wootz {
+namespace wootz::cpu_gru_tactic {
 namespace {
 
 constexpr int64_t kGates = 3;  // update, reset, hidden
@@ -87,6 +87,6 @@ class Gru final : public Tactic {
 
 }  // namespace
 
-void register_cpu_gru_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Gru>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Gru>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_gru_tactic

@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/rnn/recurrence.h"
 #include "backends/cpu/pointwise/parallel.h"
 
-namespace wootz {
+namespace wootz::cpu_lstm_tactic {
 namespace {
 
 constexpr int64_t kGates = 4;  // input, output, forget, cell
@@ -68,6 +68,6 @@ class Lstm final : public Tactic {
 
 }  // namespace
 
-void register_cpu_lstm_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Lstm>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Lstm>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_lstm_tactic

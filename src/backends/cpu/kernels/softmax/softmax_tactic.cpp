@@ -12,7 +12,7 @@
 #include "backends/cpu/pointwise/tile_kernels.h"
 #include "ops/nn/softmax.h"
 
-namespace wootz {
+namespace wootz::cpu_softmax_tactic {
 namespace {
 
 constexpr int64_t kColumns = 128;  // rows side by side
@@ -183,6 +183,6 @@ class Softmax final : public Tactic {
 
 }  // namespace
 
-void register_cpu_softmax_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Softmax>()); }
+void register_tactic(CpuTactics& tactics) { tactics.add(std::make_unique<Softmax>()); }
 
-}  // namespace wootz
+}  // namespace wootz::cpu_softmax_tactic

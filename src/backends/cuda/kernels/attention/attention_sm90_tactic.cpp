@@ -9,7 +9,7 @@
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_attention_sm90_tactic {
 namespace {
 
 constexpr int64_t kRowBytes = 128, kQueryTileBytes = 64 * kRowBytes, kMostStages = 8;
@@ -236,8 +236,8 @@ class AttentionSm90 final : public Tactic {
 
 }  // namespace
 
-void register_cuda_attention_sm90_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<AttentionSm90>(tactics.target()), CudaTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_attention_sm90_tactic

@@ -3,9 +3,9 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/attention/attention_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_attention_tactic {
 
-void register_cuda_attention_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   PlannedTraits tiles;
   for (int64_t warps : {4, 2, 8, 7, 1}) tiles.configs.push_back(TacticConfig{{{"warps", warps}}});
   tiles.oldest_arch = 80;
@@ -23,4 +23,4 @@ void register_cuda_attention_tactic(CudaTactics& tactics) {
       std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.warps", plan_attention_warps));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_attention_tactic

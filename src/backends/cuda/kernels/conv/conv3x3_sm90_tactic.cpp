@@ -8,7 +8,7 @@
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_conv3x3_sm90_tactic {
 namespace {
 
 constexpr int64_t kChannels = 64, kRowBytes = 128;
@@ -167,8 +167,8 @@ class Conv3x3Sm90 final : public Tactic {
 
 }  // namespace
 
-void register_cuda_conv3x3_sm90_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<Conv3x3Sm90>(tactics.target()), CudaTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_conv3x3_sm90_tactic

@@ -7,7 +7,7 @@
 #include "backends/cuda/kernels/gemm/tail_source.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_conv_direct_tactic {
 namespace {
 
 class ConvDirect final : public Tactic {
@@ -92,8 +92,8 @@ class ConvDirect final : public Tactic {
 
 }  // namespace
 
-void register_cuda_conv_direct_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<ConvDirect>(tactics.target()), CudaTactics::kLast);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_conv_direct_tactic

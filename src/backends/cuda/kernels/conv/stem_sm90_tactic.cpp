@@ -11,7 +11,7 @@
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_stem_sm90_tactic {
 namespace {
 
 constexpr int64_t kFeatures = 64, kRowBytes = 128, kUnitBytes = 16;
@@ -235,8 +235,8 @@ class StemSm90 final : public Tactic {
 
 }  // namespace
 
-void register_cuda_stem_sm90_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<StemSm90>(tactics.target()), CudaTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_stem_sm90_tactic

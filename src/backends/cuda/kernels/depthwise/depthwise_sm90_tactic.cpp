@@ -12,7 +12,7 @@
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_depthwise_sm90_tactic {
 namespace {
 
 /// A strip of output rows, the columns and channels of a thread and of a block, and the blocks that share a
@@ -261,8 +261,8 @@ class DepthwiseSm90 final : public Tactic {
 
 }  // namespace
 
-void register_cuda_depthwise_sm90_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<DepthwiseSm90>(tactics.target()), CudaTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_depthwise_sm90_tactic

@@ -3,10 +3,10 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/detection/roi_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_roi_tactic {
 
-void register_cuda_roi_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.roi.bins", plan_roi));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_roi_tactic

@@ -20,11 +20,11 @@ int common_vector(std::initializer_list<int64_t> numbers, const Dims& more) {
   return 1;
 }
 
+}  // namespace
+
 void define(std::string& text, const char* name, int64_t value) {
   text += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
 }
-
-}  // namespace
 
 Gather::Gather(const Contraction& c, bool b_is_packed, int64_t channel_multiple) : contraction_(c) {
   const int64_t channels = c.is_convolution ? c.conv.group_channels() : c.k;

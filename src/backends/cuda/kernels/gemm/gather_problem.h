@@ -8,6 +8,9 @@
 
 namespace wootz {
 
+/// Adds the line "#define NAME VALUE".
+void define(std::string& text, const char* name, int64_t value);
+
 /// Mirrors Problem of gather.cuh.
 struct GatherProblem {
   int rows = 0, matrices = 1, tiles_m = 1, tiles_n = 1;

@@ -8,7 +8,7 @@
 #include "backends/cuda/kernels/gemm/hopper_way.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_gemm_bytes_sm90_tactic {
 namespace {
 
 constexpr int64_t kMostStages = 8;
@@ -231,8 +231,8 @@ class GemmBytesSm90 final : public Tactic {
 
 }  // namespace
 
-void register_cuda_gemm_bytes_sm90_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<GemmBytesSm90>(tactics.target()), CudaTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_gemm_bytes_sm90_tactic

@@ -8,7 +8,7 @@
 #include "backends/cuda/kernels/gemm/tail_source.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_gemm_mma_tactic {
 namespace {
 
 constexpr int64_t kChannelMultiple = 8;   // a sixteen-byte copy
@@ -120,8 +120,8 @@ class GemmMma final : public Tactic {
 
 }  // namespace
 
-void register_cuda_gemm_mma_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<GemmMma>(tactics.target()), CudaTactics::kGeneral);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_gemm_mma_tactic

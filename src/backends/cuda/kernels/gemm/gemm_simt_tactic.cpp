@@ -6,7 +6,7 @@
 #include "backends/cuda/kernels/gemm/tail_source.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_gemm_simt_tactic {
 namespace {
 
 class GemmSimt final : public Tactic {
@@ -80,8 +80,8 @@ class GemmSimt final : public Tactic {
 
 }  // namespace
 
-void register_cuda_gemm_simt_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<GemmSimt>(tactics.target()), CudaTactics::kLast);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_gemm_simt_tactic

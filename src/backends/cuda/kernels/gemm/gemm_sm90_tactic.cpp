@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "device/gated_problem.h"
 
-namespace wootz {
+namespace wootz::cuda_gemm_sm90_tactic {
 namespace {
 
 constexpr int64_t kRowBytes = 128, kPanelBytes = 64 * kRowBytes, kMostStages = 8;
@@ -300,8 +300,8 @@ class GemmSm90 final : public Tactic {
 
 }  // namespace
 
-void register_cuda_gemm_sm90_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<GemmSm90>(tactics.target()), CudaTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_gemm_sm90_tactic

@@ -7,7 +7,7 @@
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_gemm_splitk_tactic {
 namespace {
 
 constexpr int64_t kFeatures = 64, kRowBytes = 128, kMostRows = 4096;
@@ -108,8 +108,8 @@ class GemmSplitK final : public Tactic {
 
 }  // namespace
 
-void register_cuda_gemm_splitk_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<GemmSplitK>(tactics.target()), CudaTactics::kSpecial);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_gemm_splitk_tactic

@@ -12,15 +12,11 @@ namespace {
 
 constexpr int64_t kAlignBytes = 16;  // of rows and pixels that the copy engine reads and writes
 
-bool is_byte(DType dtype) { return dtype_size(dtype) == 1; }
+bool is_eight_bits(DType dtype) { return dtype_size(dtype) == 1; }
 
 cuda::MapType map_type(DType dtype) {
-  if (is_byte(dtype)) return cuda::MapType::kUint8;
+  if (is_eight_bits(dtype)) return cuda::MapType::kUint8;
   return dtype == DType::kBFloat16 ? cuda::MapType::kBFloat16 : cuda::MapType::kFloat16;
-}
-
-void define(std::string& text, const char* name, int64_t value) {
-  text += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
 }
 
 int64_t pitch_of(const Dims& dims, const Dims& strides) {
@@ -169,7 +165,7 @@ std::optional<std::string> HopperOperands::pool(const TensorDesc& result) {
 }
 
 bool HopperOperands::has_result_map() const {
-  const bool same = is_byte(c_.element) ? dtype_size(c_.result) <= 2 : c_.result == c_.element;
+  const bool same = is_eight_bits(c_.element) ? dtype_size(c_.result) <= 2 : c_.result == c_.element;
   if (!same || (c_.n != 1 && c_.y_column != 1)) return false;
   const auto on_chunks = [&](int64_t stride) {
     return stride * static_cast<int64_t>(dtype_size(c_.result)) % kAlignBytes == 0;
@@ -265,7 +261,7 @@ void HopperOperands::add_b(CudaLaunch& launch, const Packed& packed, int64_t col
 Packed HopperOperands::pack(const Problem& problem) const {
   if (!packs_b_) return {};
   Tensor columns = pack_columns(problem, c_, is_im2col() ? step_k() : kAlignBytes / element_bytes());
-  if (!is_byte(c_.element)) return {std::move(columns)};
+  if (!is_eight_bits(c_.element)) return {std::move(columns)};
   Packed packed{in_order_of_lanes(columns)};
   if (c_.a_zero != 0) packed.push_back(zero_point_sums(problem, c_));
   return packed;

@@ -3,9 +3,9 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/indexing/indexing_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_indexing_tactic {
 
-void register_cuda_indexing_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   const CudaTarget& target = tactics.target();
   tactics.add(std::make_unique<PlannedTactic>(target, "cuda.indexing.elements", plan_indexing));
   tactics.add(std::make_unique<PlannedTactic>(target, "cuda.indexing.scatter", plan_scatter));
@@ -13,4 +13,4 @@ void register_cuda_indexing_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PlannedTactic>(target, "cuda.indexing.formulas", plan_signal));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_indexing_tactic

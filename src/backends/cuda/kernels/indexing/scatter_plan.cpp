@@ -5,13 +5,13 @@
 namespace wootz {
 namespace {
 
-std::string times(const std::string& at, int64_t stride) {
+std::string wide_times(const std::string& at, int64_t stride) {
   return at + " * static_cast<i64>(" + std::to_string(stride) + ")";
 }
 
-class Planner {
+class ScatterPlanner {
  public:
-  explicit Planner(const MainView& view) : view_(view) {}
+  explicit ScatterPlanner(const MainView& view) : view_(view) {}
 
   LaunchPlan plan() {
     const TensorDesc &x = view_.input(0), &y = *view_.output(0);
@@ -68,11 +68,11 @@ class Planner {
     const std::string index = w.input(view_.input_index(1)), update = w.input(view_.input_index(2)),
                       y = w.output(view_.output_index(0));
     w << "for (u32 k = 0; k < " << indices.dims[a] << "u; ++k) {\nconst i64 place = "
-      << index_text(index + "[" + offset_text(at, lines, "c") + " + " + times("k", at[a]) + "]",
+      << index_text(index + "[" + offset_text(at, lines, "c") + " + " + wide_times("k", at[a]) + "]",
                     std::to_string(view_.input(0).dims[a]))
       << ";\n"
-      << join(y + " + (" + offset_text(to, lines, "c") + " + " + times("place", to[a]) + ")",
-              update + "[" + offset_text(from, lines, "c") + " + " + times("k", from[a]) + "]")
+      << join(y + " + (" + offset_text(to, lines, "c") + " + " + wide_times("place", to[a]) + ")",
+              update + "[" + offset_text(from, lines, "c") + " + " + wide_times("k", from[a]) + "]")
       << "}\n";
     return finish(std::move(w), element_count(lines));
   }
@@ -93,26 +93,26 @@ class Planner {
     std::string inner = "0";
     Dims update_strides = from;
     for (size_t d = 0; d < slice.size(); ++d)
-      inner += " + " + times("c" + std::to_string(first + d), to[tuple + d]);
+      inner += " + " + wide_times("c" + std::to_string(first + d), to[tuple + d]);
     std::string update_at = "0", index_at = "0";
     for (size_t d = 0; d < slice.size(); ++d)
-      update_at += " + " + times("c" + std::to_string(first + d), from[outer.size() + d]);
+      update_at += " + " + wide_times("c" + std::to_string(first + d), from[outer.size() + d]);
     const std::string o = ordered ? "o" : "c";
     if (ordered)
       w << "for (u32 n = 0; n < " << element_count(outer) << "u; ++n) {\n"
         << coordinates_text("n", outer.empty() ? Dims{1} : outer, "o", "u32");
     for (size_t d = 0; d < outer.size(); ++d) {
-      update_at += " + " + times(o + std::to_string(d), from[d]);
-      index_at += " + " + times(o + std::to_string(d), at[d]);
+      update_at += " + " + wide_times(o + std::to_string(d), from[d]);
+      index_at += " + " + wide_times(o + std::to_string(d), at[d]);
     }
     const std::string index = w.input(view_.input_index(1)), update = w.input(view_.input_index(2)),
                       y = w.output(view_.output_index(0));
     std::string place = inner;
     for (size_t t = 0; t < tuple; ++t)
-      place += " + " + times(index_text(index + "[" + index_at + " + " +
-                                            std::to_string(static_cast<int64_t>(t) * at.back()) + "]",
-                                        std::to_string(dims[t])),
-                             to[t]);
+      place += " + " + wide_times(index_text(index + "[" + index_at + " + " +
+                                                 std::to_string(static_cast<int64_t>(t) * at.back()) + "]",
+                                             std::to_string(dims[t])),
+                                  to[t]);
     w << join(y + " + (" + place + ")", update + "[" + update_at + "]");
     if (ordered) w << "}\n";
     return finish(std::move(w), element_count(walk));
@@ -131,16 +131,16 @@ class Planner {
                       at = "c" + std::to_string(axis);
     std::string start = "0";
     if (view_.has_input(2))
-      start =
-          "static_cast<i64>(" + w.input(view_.input_index(2)) + "[" + times("c0", view_.strides(2)[0]) + "])";
+      start = "static_cast<i64>(" + w.input(view_.input_index(2)) + "[" +
+              wide_times("c0", view_.strides(2)[0]) + "])";
     w << "i64 place = " << start << " + " << at << ";\n";
     if (a.get<std::string>("mode", "linear") == "circular")
       w << "place = wz::wrapped_wrap<i64>(place, " << length << ");\n";
     else
       w << "if (place < 0 || place >= " << length << ") return;\n";
     to[axis] = 0;
-    w << y << "[" << offset_text(to, update.dims, "c") << " + " << times("place", stride) << "] = " << from
-      << "[" << offset_text(view_.strides(1), update.dims, "c") << "];\n";
+    w << y << "[" << offset_text(to, update.dims, "c") << " + " << wide_times("place", stride)
+      << "] = " << from << "[" << offset_text(view_.strides(1), update.dims, "c") << "];\n";
     return finish(std::move(w), update.size());
   }
 
@@ -154,7 +154,7 @@ LaunchPlan plan_scatter(const Problem& problem, const TacticConfig&) {
   if (!view || view->has_tail()) return LaunchPlan::refuse("not one scatter");
   if (!view->output(0) || !view->has_input(0) || !view->has_input(1))
     return LaunchPlan::refuse("no data or no result");
-  return Planner(*view).plan();
+  return ScatterPlanner(*view).plan();
 }
 
 }  // namespace wootz

@@ -3,10 +3,10 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/movement/movement_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_movement_tactic {
 
-void register_cuda_movement_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.movement.copies", plan_movement));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_movement_tactic

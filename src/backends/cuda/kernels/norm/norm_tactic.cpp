@@ -3,7 +3,7 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/norm/row_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_norm_tactic {
 namespace {
 
 LaunchPlan plan_norm(const Problem& problem, const TacticConfig& config) {
@@ -14,10 +14,10 @@ LaunchPlan plan_norm(const Problem& problem, const TacticConfig& config) {
 
 }  // namespace
 
-void register_cuda_norm_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   PlannedTraits traits;
   traits.configs.push_back(TacticConfig{{{"even", 1}}});
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.norm.rows", plan_norm, traits));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_norm_tactic

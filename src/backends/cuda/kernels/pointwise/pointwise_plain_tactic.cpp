@@ -7,7 +7,7 @@
 #include "device/region.h"
 #include "ops/scalar.h"
 
-namespace wootz {
+namespace wootz::cuda_pointwise_plain_tactic {
 namespace {
 
 /// The instruction as C++ over the registers r0, r1, ...; empty where this tactic has no form for it.
@@ -109,8 +109,8 @@ class PointwisePlain final : public Tactic {
 
 }  // namespace
 
-void register_cuda_pointwise_plain_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PointwisePlain>(tactics.target()), CudaTactics::kLast);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_pointwise_plain_tactic

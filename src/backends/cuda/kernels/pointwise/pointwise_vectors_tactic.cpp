@@ -3,13 +3,13 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/pointwise/pointwise_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_pointwise_vectors_tactic {
 
-void register_cuda_pointwise_vectors_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   PlannedTraits traits;
   for (int64_t unroll : {1, 2, 4}) traits.configs.push_back(TacticConfig{{{"unroll", unroll}}});
   tactics.add(
       std::make_unique<PlannedTactic>(tactics.target(), "cuda.pointwise.vectors", plan_pointwise, traits));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_pointwise_vectors_tactic

@@ -3,11 +3,11 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/pool/pool_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_pool_tactic {
 
-void register_cuda_pool_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.pool.elements", plan_pool));
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.pool.channels", plan_channel_window));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_pool_tactic

@@ -3,10 +3,10 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/recurrent/recurrent_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_recurrent_tactic {
 
-void register_cuda_recurrent_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.recurrent.steps", plan_recurrent));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_recurrent_tactic

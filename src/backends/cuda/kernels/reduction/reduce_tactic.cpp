@@ -3,10 +3,10 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/reduction/reduce_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_reduce_tactic {
 
-void register_cuda_reduce_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.reduce.groups", plan_reduce));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_reduce_tactic

@@ -3,11 +3,11 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/resize/resize_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_resize_tactic {
 
-void register_cuda_resize_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.resize.elements", plan_resize));
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.resize.grid", plan_grid_sample));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_resize_tactic

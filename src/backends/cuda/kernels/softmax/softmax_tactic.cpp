@@ -3,7 +3,7 @@
 #include "backends/cuda/cuda_tactics.h"
 #include "backends/cuda/kernels/norm/row_plan.h"
 
-namespace wootz {
+namespace wootz::cuda_softmax_tactic {
 namespace {
 
 LaunchPlan plan_softmax(const Problem& problem, const TacticConfig& config) {
@@ -12,8 +12,8 @@ LaunchPlan plan_softmax(const Problem& problem, const TacticConfig& config) {
 
 }  // namespace
 
-void register_cuda_softmax_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.softmax.rows", plan_softmax));
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_softmax_tactic

@@ -11,7 +11,7 @@
 #include "backends/cuda/vendor/cublaslt.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_cublaslt_tactic {
 namespace {
 
 namespace lt = cuda::lt;
@@ -221,8 +221,8 @@ class CublasLt final : public Tactic {
 
 }  // namespace
 
-void register_cuda_cublaslt_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<CublasLt>(tactics.target()), CudaTactics::kLast);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_cublaslt_tactic

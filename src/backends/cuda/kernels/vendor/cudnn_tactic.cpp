@@ -8,7 +8,7 @@
 #include "backends/cuda/kernels/vendor/cudnn_graph.h"
 #include "base/error.h"
 
-namespace wootz {
+namespace wootz::cuda_cudnn_tactic {
 namespace {
 
 namespace dnn = cuda::dnn;
@@ -148,8 +148,8 @@ class Cudnn final : public Tactic {
 
 }  // namespace
 
-void register_cuda_cudnn_tactic(CudaTactics& tactics) {
+void register_tactic(CudaTactics& tactics) {
   tactics.add(std::make_unique<Cudnn>(tactics.target()), CudaTactics::kLast);
 }
 
-}  // namespace wootz
+}  // namespace wootz::cuda_cudnn_tactic
