@@ -38,6 +38,7 @@ constexpr int kMostReproducers = 8;  // of one build
 /// Of a build's time, above which verification leaves away what others of its trials cover
 /// (docs/accuracy.md); what takes less than kSmallSeconds in all is not worth it.
 constexpr double kVerifyShare = 0.2, kSmallSeconds = 0.05;
+constexpr double kSmallStep = 0.02;  // seconds; a shape beside a small one that is tried whatever the share
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
@@ -433,9 +434,12 @@ class Build {
     if (const auto dims = with_rows(graph, tuned_dims_, 2);
         dims && !tried_batch_ && !shapes.small.empty() && *dims != tuned_dims_ && is_affordable(*dims))
       taken = try_shape(*dims, false);
-    for (const std::vector<Dims>& dims : shapes.small) {
+    for (size_t i = 0; i < shapes.small.size(); ++i) {
+      const std::vector<Dims>& dims = shapes.small[i];
       if (tried_batch_ && with_rows(graph, tuned_dims_, dims[0][0]) == dims) continue;
-      taken = try_shape(dims, false) || taken;
+      if (!try_shape(dims, false)) continue;
+      taken = true;
+      if (i == 0) try_steps(shapes.steps);
     }
     for (const std::vector<Dims>& dims : shapes.half) {
       if (taken && !is_affordable(dims)) return;
@@ -443,12 +447,19 @@ class Build {
     }
   }
 
+  void try_steps(const std::vector<std::vector<Dims>>& steps) {
+    for (const std::vector<Dims>& dims : steps)
+      if (seconds_at(dims) < kSmallStep || is_affordable(dims)) (void)try_shape(dims, false);
+  }
+
   /// Whether a trial at these dims keeps verification within its share, by what the tuned ones took.
-  bool is_affordable(std::span<const Dims> dims) const {
+  bool is_affordable(std::span<const Dims> dims) const { return is_within_share(seconds_at(dims)); }
+
+  double seconds_at(std::span<const Dims> dims) const {
     double here = 0, tuned = 0;
     for (const Dims& d : dims) here += static_cast<double>(element_count(d));
     for (const Dims& d : tuned_dims_) tuned += static_cast<double>(element_count(d));
-    return is_within_share(here / std::max(tuned, 1.0) * (baseline_seconds_ + run_seconds_));
+    return here / std::max(tuned, 1.0) * (baseline_seconds_ + run_seconds_);
   }
 
   /// False where the model does not take the shape (sizes that its windows do not divide); an error if

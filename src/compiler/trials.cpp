@@ -99,6 +99,11 @@ OtherShapes other_shapes(const Graph& graph, std::span<const Dims> tuned) {
   }
   add(shapes.small, small);
   add(shapes.small, least);
+  for (size_t at = 0; small.size() > 1 && at < small.size(); ++at) {
+    auto& [id, v] = *std::next(small.begin(), static_cast<std::ptrdiff_t>(at));
+    v = allowed(graph.symbols().at(id), v + (id == batch ? 1 : 2));
+    add(shapes.steps, small);
+  }
   return shapes;
 }
 

@@ -13,10 +13,11 @@ namespace wootz {
 
 /// Input dims unlike the tuned ones, to catch what holds for those alone. `half`: every symbol but the batch
 /// at about half of its size, odd where it may be, else a multiple of 32; the first that the model takes will
-/// do. `small`: a batch of 2 with unlike small odd sizes, and all symbols at 1. Empty where nothing but the
-/// batch varies.
+/// do. `small`: a batch of 2 with unlike small odd sizes, and all symbols at 1. `steps`: on from the first of
+/// `small`, each with one symbol other than the one before it, for what is kept by a part of the dims alone.
+/// Empty where nothing but the batch varies.
 struct OtherShapes {
-  std::vector<std::vector<Dims>> half, small;
+  std::vector<std::vector<Dims>> half, small, steps;
 };
 OtherShapes other_shapes(const Graph& graph, std::span<const Dims> tuned);
 

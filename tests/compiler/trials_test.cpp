@@ -68,6 +68,19 @@ TEST(Trials, AnotherShapeIsTried) {
             std::string::npos);
 }
 
+TEST(Trials, WhatIsKeptByAPartOfTheDimsShows) {
+  // A cache that forgets to look at the first dim; no output has rows.
+  add_copy_op("KeepsByWidth", [kept = std::make_shared<Dims>(Dims{0, 0})](const Tensor& x, Tensor& y) {
+    if (x.dims()[1] == (*kept)[1] && x.dims()[0] != (*kept)[0] && x.dims()[1] < 64) y.as<float>()[0] += 1;
+    *kept = x.dims();
+  });
+  const std::string model =
+      "graph(%x: float32[n,w]) -> (%y) {\n%to: int64[1] = constant [-1]\n%s = test.trials::KeepsByWidth(%x)\n"
+      "%y = Reshape(%s, %to)\n}";
+  const std::string error = error_of_build(model, {1, 64});
+  EXPECT_NE(error.find("random at 3x11"), std::string::npos) << error;
+}
+
 TEST(Trials, ShapesThatWereAskedForAreTried) {
   add_copy_op("UpTo100", [](const Tensor& x, Tensor& y) {
     if (x.dims()[1] > 100) y.as<float>()[100] = 0;
@@ -121,6 +134,10 @@ TEST(Trials, OtherShapesKeepWhatIsFixedAndTheBatch) {
   ASSERT_EQ(shapes.small.size(), 2u);
   EXPECT_EQ(shapes.small[0][0], (Dims{2, 3, 11, 9}));
   EXPECT_EQ(shapes.small[1][0], (Dims{1, 3, 1, 1}));
+  ASSERT_EQ(shapes.steps.size(), 3u);
+  EXPECT_EQ(shapes.steps[0][0], (Dims{3, 3, 11, 9}));
+  EXPECT_EQ(shapes.steps[1][0], (Dims{3, 3, 13, 9}));
+  EXPECT_EQ(shapes.steps[2][0], (Dims{3, 3, 13, 11}));
   const auto fixed = read_model("graph(%x: float32[2,3]) -> (%y) {\n%y = Relu(%x)\n}");
   EXPECT_TRUE(other_shapes(*fixed, std::vector<Dims>{{2, 3}}).half.empty());
   EXPECT_TRUE(other_shapes(*fixed, std::vector<Dims>{{2, 3}}).small.empty());

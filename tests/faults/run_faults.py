@@ -5,7 +5,7 @@ fault of a planted tree awake (plant.py; built with the Python module in TREE/bu
 Of a fault and a network: *refused*: the build failed verification or another check; *thrown out*: a wrong tactic was, and the engine
 is right; *crashed*: the build died; *missed*: an engine came out whose results are wrong at one of the network's shapes; *right*: the
 engine's results are right everywhere. A fault is caught when some network shows it and none misses it; where every network is right
-it has no effect, and counts for neither side.
+it has no effect, and counts for neither side. --table writes the rows to a file as they come; what stands there is not run again.
 
 --clean runs the build of every ONNX file of FOLDER (or FOLDER/*/model.onnx) without a fault: a refusal or a tactic thrown out is a
 false alarm."""
@@ -169,8 +169,13 @@ def main():
         done, alarms = clean_builds(o.tree, o.clean.resolve())
         print("\n".join(alarms + [f"{done} clean builds, {len(alarms)} false alarms"]))
         sys.exit(1 if alarms else 0)
-    faults = [f for f in plant.read_faults(o.faults) if not o.fault or f["name"] in o.fault]
-    rows, counts = [], collections.Counter()
+    table = o.table if o.table else pathlib.Path(os.devnull)
+    if o.table and not o.table.exists():
+        o.table.write_text("| fault | area | what | outcome | by network |\n| --- | --- | --- | --- | --- |\n")
+    told = [line.split(" | ") for line in table.read_text().splitlines()[2:]]
+    counts = collections.Counter(row[3] for row in told)
+    done = {row[0].removeprefix("| ") for row in told}
+    faults = [f for f in plant.read_faults(o.faults) if (not o.fault or f["name"] in o.fault) and f["name"] not in done]
     with tempfile.TemporaryDirectory() as folder:
         networks = [n for n in prepare(o.tree, folder) if not o.model or n[0] in o.model]
         reached = {}
@@ -182,14 +187,14 @@ def main():
         for fault in faults:
             results = {name: child(o.tree, fault["name"], path, runs) for name, path, runs in networks if fault["name"] in reached[name]}
             counts[verdict(results)] += 1
-            rows.append(row_of(fault, results))
-            print(rows[-1], flush=True)
+            row = row_of(fault, results)
+            print(row, flush=True)
+            with open(table, "a") as file:
+                file.write(row + "\n")
             for name, r in results.items():
                 if r["outcome"] in ("missed", "crashed"):
                     print(f"    {name}: {r['outcome']}: {r['why']}", flush=True)
     print(", ".join(f"{n} {kind}" for kind, n in counts.items()))
-    if o.table:
-        o.table.write_text("\n".join(["| fault | area | what | outcome | by network |", "| --- | --- | --- | --- | --- |", *rows]) + "\n")
     sys.exit(1 if counts["missed"] else 0)
 
 

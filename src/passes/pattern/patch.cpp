@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ops/infer.h"
+#include "passes/pattern/same_meaning.h"
 
 namespace wootz {
 namespace {
@@ -32,6 +33,8 @@ class Applier {
     if (!context.enabled(rule_) || !context.allow_patch(rule_)) return false;
     for (const auto& c : patch_.constants) add_constant(c);
     for (const auto& n : patch_.nodes) add_node(n);
+    for (const auto& r : patch_.replacements)
+      if (r.by.made >= 0) check_meaning(*r.old, *resolve(r.by));
     std::vector<Node*> candidates;
     for (const auto& r : patch_.replacements) {
       if (Node* p = r.old->producer()) candidates.push_back(p);
@@ -74,6 +77,12 @@ class Applier {
     } catch (const Error& e) {
       throw Error(ErrorKind::kInternal, "rule `" + std::string(rule_) + "` makes a bad node: " + e.message());
     }
+  }
+
+  void check_meaning(const Value& old, const Value& by) const {
+    if (const std::string found = difference_in_meaning(old, by); !found.empty())
+      throw Error(ErrorKind::kInternal, "rule `" + std::string(rule_) + "` changes what '" + old.name +
+                                            "' is at some numbers: " + found + "; please report it");
   }
 
   void replace(Value* old, Value* by) {

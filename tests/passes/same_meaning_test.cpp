@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/pattern/same_meaning.h"
+
+#include "passes/pattern/rule.h"
+#include "tests/passes/harness.h"
+
+namespace wootz::pass_tests {
+namespace {
+
+std::optional<Patch> one(const Match& m, const char* op, Attributes attributes = {}) {
+  Patch patch;
+  patch.replace(m.root->output(0), patch.node(op, {m.value("x")}, std::move(attributes)));
+  return patch;
+}
+
+/// What a rule that replaces `pattern` by one node of x says of the graph; empty where it changed it.
+std::string error_of(const std::string& pattern, std::optional<Patch> (*build)(const Match&, PassContext&),
+                     const std::string& body) {
+  const auto graph = read_graph("graph(%x: float32[n,4], %z: float32[n,4]) -> (%y) {\n" + body + "\n}");
+  PassContext context(test_target(), {});
+  try {
+    EXPECT_TRUE(RuleSet({{"the rule", {pattern}, build}}).apply(*graph, context)) << body;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kInternal);
+    return e.message();
+  }
+  return "";
+}
+
+const char* const kGelu =
+    "%r: float32[] = constant 1.4142135\n%o: float32[] = constant 1\n%h: float32[] = constant 0.5\n%d = "
+    "Div(%x, %r)\n%e = Erf(%d)\n%a = Add(%e, %o)\n%m = Mul(%x, %a)\n%y = Mul(%m, %h)";
+const char* const kGeluPattern = "Mul(Mul(x, Add(Erf(Div(x, #r)), 1)), 0.5)";
+
+TEST(SameMeaning, AnotherFormulaIsFoundOut) {
+  const auto by_tanh = [](const Match& m, PassContext&) {
+    Attributes attributes;
+    attributes.set("approximate", std::string("tanh"));
+    return one(m, "Gelu", std::move(attributes));
+  };
+  const std::string error = error_of(kGeluPattern, by_tanh, kGelu);
+  EXPECT_NE(error.find("`the rule` changes what 'y' is"), std::string::npos) << error;
+  EXPECT_EQ(error_of(
+                kGeluPattern, [](const Match& m, PassContext&) { return one(m, "Gelu"); }, kGelu),
+            "");
+}
+
+TEST(SameMeaning, OperandsThatChangedPlacesAreFoundOut) {
+  const auto turned = [](const Match& m, PassContext&) {
+    Patch patch;
+    patch.replace(m.root->output(0), patch.node("Sub", {m.value("b"), m.value("a")}));
+    return std::optional(patch);
+  };
+  EXPECT_NE(error_of("Add(a, Neg(b))", turned, "%t = Neg(%z)\n%y = Add(%x, %t)"), "");
+}
+
+TEST(SameMeaning, RangesThatOperandsHaveAreKept) {
+  // Right only since x is a Relu's.
+  EXPECT_EQ(error_of(
+                "Abs(x)", [](const Match& m, PassContext&) { return one(m, "Relu"); },
+                "%t = Relu(%z)\n%y = Abs(%t)"),
+            "");
+}
+
+TEST(SameMeaning, WhatIsNotPointwiseIsLeftAlone) {
+  EXPECT_EQ(error_of(
+                "Softmax(x)", [](const Match& m, PassContext&) { return one(m, "Neg"); }, "%y = Softmax(%x)"),
+            "");
+}
+
+}  // namespace
+}  // namespace wootz::pass_tests
