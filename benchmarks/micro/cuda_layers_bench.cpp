@@ -2,7 +2,9 @@
 // CUDA contraction tactics on the layers of real networks: every configuration is checked against the float32
 // kernel and timed by CUDA graph replay, all candidates of a layer in turns. Without a GPU (or with
 // --compile) it only compiles the candidates into the cubin cache, so that device time is not spent on it.
-//   bench_cuda_layers [--compile] [--batch 1,128] [--only TEXT] [--bf16] [--json FILE] [--seconds N]
+//   bench_cuda_layers [--compile] [--batch 1,128] [--only TEXT] [--bf16] [--bytes] [--json FILE] [--seconds
+//   N]
+// --bytes: the layers as quantized models have them, bytes in and behind a ReLU, GELU or nothing bytes out.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -98,80 +100,149 @@ const Layer kLayers[] = {
 
 Dims channels_last(const Dims& d) { return {d[1] * d[2] * d[3], 1, d[3] * d[1], d[1]}; }
 
-/// Random halves in [-scale, scale), from a block that repeats.
+/// Random halves in [-scale, scale), or any bytes, two in each of a block that repeats.
 const std::vector<uint16_t>& random_block(DType dtype, float scale) {
   static std::map<std::pair<DType, float>, std::vector<uint16_t>> blocks;
   std::vector<uint16_t>& block = blocks[{dtype, scale}];
   if (!block.empty()) return block;
   std::mt19937 random(7);
   std::uniform_real_distribution<float> uniform(-scale, scale);
-  for (int i = 0; i < 1'000'003; ++i)
-    block.push_back(dtype == DType::kFloat16 ? half_from_float(uniform(random))
-                                             : bfloat16_from_float(uniform(random)));
+  for (int i = 0; i < 1'000'003; ++i) {
+    const float x = uniform(random);
+    block.push_back(dtype == DType::kFloat16    ? half_from_float(x)
+                    : dtype == DType::kBFloat16 ? bfloat16_from_float(x)
+                                                : static_cast<uint16_t>(random()));
+  }
   return block;
 }
 
-struct Region {
-  Graph outer;
+class Region {
+ public:
   Problem problem;
   double flops = 0, bytes = 0;
 
-  Region(const Layer& layer, int64_t batch, DType dtype) {
-    auto body = std::make_shared<Graph>(outer.shared_symbols());
-    const auto input = [&](const Dims& dims, bool constant, float scale, bool row_major = false) {
-      Value* v = body->add_input("i" + std::to_string(problem.inputs.size()),
-                                 Type::tensor(dtype, Shape(dims.begin(), dims.end())));
-      const bool last = dims.size() == 4 && !constant && !row_major;
-      TensorDesc d{dtype, dims, last ? channels_last(dims) : contiguous_strides(dims), nullptr};
-      if (constant) {
-        Tensor t = Tensor::zeros(dtype, dims);
-        const auto& block = random_block(dtype, scale);
-        for (int64_t i = 0; i < t.size(); ++i)
-          t.as<uint16_t>()[i] = block[static_cast<size_t>(i) % block.size()];
-        d.constant = std::make_shared<const Tensor>(std::move(t));
-      }
-      bytes += 2 * double(d.size());
-      problem.inputs.push_back(std::move(d));
-      return v;
-    };
-    const auto add = [&](const char* op, std::vector<Value*> in) {
-      Node* node = body->add_node(op, std::move(in));
-      if (std::strcmp(op, "Conv") == 0) {
-        node->attributes.set("strides", Ints{layer.stride, layer.stride});
-        node->attributes.set("pads", Ints(4, layer.pad));
-        node->attributes.set("group", layer.group);
-      }
-      Value* out = node->add_output("v" + std::to_string(node->id()), Type{});
-      infer_node(*node);
-      return out;
-    };
-    const bool is_conv = layer.w.size() == 4;
+  /// Of halves, or as quantized models have it: `dtype` uint8.
+  Region(const Layer& layer, int64_t batch, DType dtype)
+      : layer_(layer), dtype_(dtype), body_(std::make_shared<Graph>(outer_.shared_symbols())) {
+    is_conv_ = layer.w.size() == 4;
     Dims x = layer.x;
-    if (is_conv)
+    if (is_conv_)
       x.insert(x.begin(), batch);
     else
       x[0] *= batch;
-    const int64_t k = is_conv ? layer.w[1] * layer.w[2] * layer.w[3] : layer.w[0];
-    const int64_t n = is_conv ? layer.w[0] : layer.w[1];
-    Value* a = input(x, false, 1, layer.row_major_input);
-    Value* b = input(layer.w, true, static_cast<float>(1.7 / std::sqrt(double(k))));
-    Value* bias = input({n}, true, 1);
-    Value* y = is_conv ? add("Conv", {a, b, bias}) : add("Add", {add("MatMul", {a, b}), bias});
-    Dims dims;
-    for (const Dim& d : *y->type.shape) dims.push_back(d.value());
-    if (layer.after == After::kResidualRelu || layer.after == After::kResidual)
-      y = add("Add", {y, input(dims, false, 1)});
-    if (layer.after == After::kResidualRelu || layer.after == After::kRelu) y = add("Relu", {y});
-    if (layer.after == After::kSilu) y = add("Mul", {y, add("Sigmoid", {y})});
-    if (layer.after == After::kGelu) y = add("Gelu", {y});
-    body->add_output(y);
-    Node* region = outer.add_node(kRegionDomain, kRegionOp, {});
-    region->attributes.set("body", GraphPtr(body));
+    k_ = is_conv_ ? layer.w[1] * layer.w[2] * layer.w[3] : layer.w[0];
+    n_ = is_conv_ ? layer.w[0] : layer.w[1];
+    Value* y = dtype == DType::kUint8 ? bytes_layer(x) : halves_layer(x);
+    const Dims dims = dims_of(y);
+    body_->add_output(y);
+    Node* region = outer_.add_node(kRegionDomain, kRegionOp, {});
+    region->attributes.set("body", GraphPtr(body_));
     problem.region = region;
-    problem.outputs = {{dtype, dims, is_conv ? channels_last(dims) : contiguous_strides(dims), nullptr}};
-    bytes += 2 * double(problem.outputs[0].size());
-    flops = 2.0 * double(problem.outputs[0].size()) * double(k);
+    problem.outputs = {
+        {y->type.dtype, dims, is_conv_ ? channels_last(dims) : contiguous_strides(dims), nullptr}};
+    bytes += size_of(problem.outputs[0]);
+    flops = 2.0 * double(problem.outputs[0].size()) * double(k_);
   }
+
+ private:
+  static double size_of(const TensorDesc& d) { return double(d.size()) * double(dtype_size(d.dtype)); }
+  static Dims dims_of(const Value* v) {
+    Dims dims;
+    for (const Dim& d : *v->type.shape) dims.push_back(d.value());
+    return dims;
+  }
+
+  Value* input(TensorDesc d) {
+    Value* v = body_->add_input("i" + std::to_string(problem.inputs.size()),
+                                Type::tensor(d.dtype, Shape(d.dims.begin(), d.dims.end())));
+    bytes += size_of(d);
+    problem.inputs.push_back(std::move(d));
+    return v;
+  }
+  Value* activation(DType dtype, const Dims& dims, bool row_major = false) {
+    const bool last = dims.size() == 4 && !row_major;
+    return input({dtype, dims, last ? channels_last(dims) : contiguous_strides(dims), nullptr});
+  }
+  Value* constant(Tensor t) {
+    const Dims dims = t.dims();
+    return input({t.dtype(), dims, contiguous_strides(dims), std::make_shared<const Tensor>(std::move(t))});
+  }
+  Value* weights(DType dtype, const Dims& dims, float scale) {
+    Tensor t = Tensor::zeros(dtype, dims);
+    const auto& block = random_block(dtype, scale);
+    for (int64_t i = 0; i < t.size(); ++i) {
+      const uint16_t x = block[static_cast<size_t>(i) % block.size()];
+      if (dtype_size(dtype) == 1)
+        t.as<uint8_t>()[i] = static_cast<uint8_t>(x);
+      else
+        t.as<uint16_t>()[i] = x;
+    }
+    return constant(std::move(t));
+  }
+  /// One a channel of the result, around `size`.
+  Value* channels(float size) {
+    Tensor t = Tensor::zeros(DType::kFloat32, is_conv_ ? Dims{n_, 1, 1} : Dims{n_});
+    for (int64_t i = 0; i < n_; ++i) t.as<float>()[i] = size * (0.75f + 0.07f * static_cast<float>(i % 8));
+    return constant(std::move(t));
+  }
+  Value* scalar(float x) { return body_->add_constant(body_->unique_name("s"), Tensor::scalar_float(x)); }
+
+  Value* add(const char* op, std::vector<Value*> in, DType to = DType::kUndefined) {
+    Node* node = body_->add_node(op, std::move(in));
+    if (to != DType::kUndefined) node->attributes.set("to", static_cast<int64_t>(to));
+    if (std::strncmp(op, "Conv", 4) == 0) {
+      node->attributes.set("strides", Ints{layer_.stride, layer_.stride});
+      node->attributes.set("pads", Ints(4, layer_.pad));
+      node->attributes.set("group", layer_.group);
+    }
+    Value* out = node->add_output("v" + std::to_string(node->id()), Type{});
+    infer_node(*node);
+    return out;
+  }
+
+  bool has(After one, After other) const { return layer_.after == one || layer_.after == other; }
+
+  Value* halves_layer(const Dims& x) {
+    Value* a = activation(dtype_, x, layer_.row_major_input);
+    Value* b = weights(dtype_, layer_.w, static_cast<float>(1.7 / std::sqrt(double(k_))));
+    Value* bias = weights(dtype_, {n_}, 1);
+    Value* y = is_conv_ ? add("Conv", {a, b, bias}) : add("Add", {add("MatMul", {a, b}), bias});
+    if (has(After::kResidualRelu, After::kResidual)) y = add("Add", {y, activation(dtype_, dims_of(y))});
+    if (has(After::kResidualRelu, After::kRelu)) y = add("Relu", {y});
+    if (layer_.after == After::kSilu) y = add("Mul", {y, add("Sigmoid", {y})});
+    if (layer_.after == After::kGelu) y = add("Gelu", {y});
+    return y;
+  }
+
+  /// Bytes leave convolutions and GELU, halves other products.
+  Value* bytes_layer(const Dims& x) {
+    Value* a = activation(DType::kUint8, x);
+    Value* b = weights(DType::kInt8, layer_.w, 1);
+    Value* zero = constant(Tensor::zeros(DType::kUint8, {}));
+    Value* y = add(is_conv_ ? "ConvInteger" : "MatMulInteger", {a, b, zero});
+    y = add("Mul", {add("Cast", {y}, DType::kFloat32), channels(1e-4f / std::sqrt(float(k_)))});
+    y = add("Add", {y, channels(0.5f)});
+    const bool halves = !is_conv_ && layer_.after != After::kGelu;
+    if (has(After::kResidualRelu, After::kResidual)) {
+      Value* r =
+          add("Cast", {activation(halves ? DType::kFloat16 : DType::kUint8, dims_of(y))}, DType::kFloat32);
+      y = add("Add", {y, halves ? r : add("Mul", {r, scalar(0.017f)})});
+    }
+    if (has(After::kResidualRelu, After::kRelu)) y = add("Relu", {y});
+    if (layer_.after == After::kGelu) y = add("Gelu", {y});
+    if (halves) return add("Cast", {y}, DType::kFloat16);
+    y = add("Round", {add("Div", {y, scalar(0.021f)})});
+    const float shift = has(After::kNothing, After::kGelu) ? 100 : 0;
+    if (shift > 0) y = add("Add", {y, scalar(shift)});
+    return add("Cast", {add("Clip", {y, scalar(0), scalar(255)})}, DType::kUint8);
+  }
+
+  Layer layer_;
+  DType dtype_;
+  Graph outer_;
+  std::shared_ptr<Graph> body_;
+  bool is_conv_ = false;
+  int64_t k_ = 0, n_ = 0;
 };
 
 struct Candidate {
@@ -251,7 +322,9 @@ class Operands {
     Set& s = sets_[call % sets_.size()];
     return {s.inputs.data(), &s.output, workspace_, &stream};
   }
-  size_t output_bytes() const { return static_cast<size_t>(problem_.outputs[0].size()) * 2; }
+  size_t output_bytes() const {
+    return static_cast<size_t>(problem_.outputs[0].size()) * dtype_size(problem_.outputs[0].dtype);
+  }
   void poison(CudaStream& stream) {
     WOOTZ_CUDA(cuMemsetD8Async, reinterpret_cast<cuda::DevicePtr>(sets_[0].output), 0xff, output_bytes(),
                stream.handle());
@@ -274,7 +347,7 @@ class Operands {
   };
   void* filled(const TensorDesc& d, CudaStream& stream) const {
     const auto& block = random_block(d.dtype, 1);
-    const size_t bytes = static_cast<size_t>(d.size()) * 2, block_bytes = block.size() * 2;
+    const size_t bytes = static_cast<size_t>(d.size()) * dtype_size(d.dtype), block_bytes = block.size() * 2;
     auto* p = static_cast<char*>(backend_.allocate(bytes));
     backend_.copy(p, block.data(), std::min(bytes, block_bytes), stream);
     for (size_t at = block_bytes; at < bytes; at *= 2)
@@ -292,13 +365,14 @@ class Operands {
 
 double relative_error(const std::vector<uint16_t>& found, const std::vector<uint16_t>& expected,
                       DType dtype) {
-  const auto value = [&](uint16_t bits) {
-    return double(dtype == DType::kFloat16 ? float_from_half(bits) : float_from_bfloat16(bits));
+  const auto value = [&](const std::vector<uint16_t>& words, size_t i) {
+    if (dtype == DType::kUint8) return double(words[i / 2] >> (i % 2 * 8) & 255);
+    return double(dtype == DType::kFloat16 ? float_from_half(words[i]) : float_from_bfloat16(words[i]));
   };
   double difference = 0, norm = 1e-30;
-  for (size_t i = 0; i < found.size(); ++i) {
-    const double d = value(found[i]) - value(expected[i]);
-    difference += d * d, norm += value(expected[i]) * value(expected[i]);
+  for (size_t i = 0; i < found.size() * 2 / dtype_size(dtype); ++i) {
+    const double e = value(expected, i), d = value(found, i) - e;
+    difference += d * d, norm += e * e;
   }
   return std::sqrt(difference / norm);
 }
@@ -355,7 +429,7 @@ void verify(std::vector<Candidate>& list, Operands& operands, CudaStream& stream
     c.kernel->launch(operands.args(0, stream));
     c.error = relative_error(operands.sample(stream), expected, dtype);
     check_error(stream);
-    const double bound = dtype == DType::kFloat16 ? 1e-3 : 8e-3;
+    const double bound = dtype == DType::kBFloat16 ? 8e-3 : dtype == DType::kUint8 ? 1e-6 : 1e-3;
     if (!(c.error < bound)) c.failure = "WRONG: error " + std::to_string(c.error);
   }
 }
@@ -389,9 +463,11 @@ void time(std::vector<Candidate>& list, Operands& operands, CudaStream& stream) 
 
 Row measure(const Backend& backend, const Layer& layer, int64_t batch, const Options& options) {
   Region region(layer, batch, options.dtype);
-  Row row{std::string(layer.network) + " " + layer.name + " b" + std::to_string(batch),
-          std::max(region.flops / 750e12, region.bytes / 4.27e12) * 1e6,
-          candidates_of(backend, region.problem)};
+  Row row{
+      std::string(layer.network) + " " + layer.name + " b" + std::to_string(batch),
+      std::max(region.flops / (options.dtype == DType::kUint8 ? 1400e12 : 750e12), region.bytes / 4.27e12) *
+          1e6,
+      candidates_of(backend, region.problem)};
   make_kernels(row.candidates, region.problem);
   for (const Candidate& c : row.candidates)
     if (!c.failure.empty()) std::printf("  FAILED %s: %.300s\n", c.label().c_str(), c.failure.c_str());
@@ -402,7 +478,7 @@ Row measure(const Backend& backend, const Layer& layer, int64_t batch, const Opt
   for (const Candidate& c : row.candidates)
     if (c.kernel) workspace = std::max(workspace, c.kernel->workspace_bytes());
   operands.reserve(workspace);
-  verify(row.candidates, operands, stream, options.dtype);
+  verify(row.candidates, operands, stream, region.problem.outputs[0].dtype);
   time(row.candidates, operands, stream);
   std::stable_sort(row.candidates.begin(), row.candidates.end(), [](const Candidate& a, const Candidate& b) {
     return (a.failure.empty() ? a.us : 1e30) < (b.failure.empty() ? b.us : 1e30);
@@ -448,6 +524,7 @@ Options parse(int argc, char** argv) {
     const std::string a = argv[i], next = i + 1 < argc ? argv[i + 1] : "";
     if (a == "--compile") o.compile_only = true;
     if (a == "--bf16") o.dtype = DType::kBFloat16;
+    if (a == "--bytes") o.dtype = DType::kUint8;
     if (a == "--only") o.only = next;
     if (a == "--json") o.json = next;
     if (a == "--seconds") o.seconds = std::stod(next);

@@ -215,7 +215,9 @@ std::vector<Value*> sum_operands(const Graph& graph, const std::vector<QuantTarg
     const auto joins = [&](const Value* v) {
       return fused && convs.contains(v->producer()) && v->uses().size() == 1;
     };
-    const Value* kept = joins(b) ? b : joins(a) ? a : nullptr;
+    // Of two convolutions the first takes the sum behind itself, and reads the other's bytes there.
+    const bool first_is_a = joins(a) && (!joins(b) || a->producer()->id() < b->producer()->id());
+    const Value* kept = first_is_a ? a : joins(b) ? b : nullptr;
     for (Value* v : {a, b})
       if (v != kept && std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
   }

@@ -23,6 +23,13 @@ TEST(CudaGemmBytes, RequantizedToBytes) {
                  64);
 }
 
+TEST(CudaGemmBytes, ResultsFarBeyondTheirRange) {
+  // Sums of thousands of steps on either side, and no ReLU that keeps them above 0.
+  expect_product({.result_scale = 1e-7f, .relu = false}, 80, 192, 64);
+  expect_product({.a = DType::kInt8, .result = DType::kInt8, .result_scale = 1e-12f}, 80, 64, 64);
+  expect_product({.result_zero = 40, .result_scale = 1e-5f, .residual = true, .relu = false}, 80, 64, 64);
+}
+
 TEST(CudaGemmBytes, ZeroPointsOnBothSides) {
   expect_product({.a_zero = 113, .result_zero = 87, .relu = false}, 130, 336, 192);
   expect_product({.a = DType::kInt8, .a_zero = -9, .result = DType::kInt8, .result_zero = -20}, 70, 64, 128);
@@ -52,7 +59,9 @@ TEST(CudaGemmBytes, Convolutions) {
 TEST(CudaGemmBytes, WaysOfEveryWidth) {
   for (const char* way :
        {"m_blocks=2 n=128 consumers=2 pingpong=1", "m_blocks=1 n=192 consumers=2 pingpong=0",
-        "m_blocks=1 n=128 consumers=3 pingpong=0", "m_blocks=2 n=64 consumers=2 pingpong=1"}) {
+        "m_blocks=1 n=128 consumers=3 pingpong=0", "m_blocks=2 n=64 consumers=2 pingpong=1",
+        "m_blocks=1 n=128 consumers=2 pingpong=0 blocks=2",
+        "m_blocks=1 n=64 consumers=2 pingpong=0 blocks=3"}) {
     CudaCase test;
     BytesRegion region(test, {.a_zero = 7, .residual = true});
     region.product(520, 200 / 8 * 16, 192).tuned_elsewhere(way).brief().expect(kBytes);

@@ -46,10 +46,11 @@ bool has_fast_form(ScalarOp op) {
 class Writer {
  public:
   Writer(const ScalarProgram& program, std::span<const std::string> operands, std::string_view prefix,
-         bool are_narrowed)
+         bool are_narrowed, bool are_finite)
       : program_(program),
         prefix_(prefix),
         are_narrowed_(are_narrowed),
+        are_finite_(are_finite),
         names_(operands.begin(), operands.end()),
         dtypes_(program.operands) {
     for (const auto& [at, value] : program.immediates)
@@ -213,9 +214,9 @@ class Writer {
     if (!scale || div->dtype != DType::kFloat32 || std::fabs(zero) > 255) return std::nullopt;
     const auto narrow = static_cast<float>(*scale);
     const std::string type(memory_type(f.dtype));
-    return "static_cast<" + type + ">(wz::saturated<" + type + ">(wz::quantized<false, " +
-           std::to_string(static_cast<int>(zero)) + ">(" + name(div->a) + ", " +
-           register_literal(DType::kFloat32, narrow) + ", " +
+    return "static_cast<" + type + ">(wz::saturated<" + type + ">(wz::quantized<" +
+           (are_finite_ ? "true, " : "false, ") + std::to_string(static_cast<int>(zero)) + ">(" +
+           name(div->a) + ", " + register_literal(DType::kFloat32, narrow) + ", " +
            register_literal(DType::kFloat32, 1.0f / narrow) + ")))";
   }
 
@@ -243,7 +244,7 @@ class Writer {
 
   const ScalarProgram& program_;
   std::string_view prefix_;
-  bool are_narrowed_;
+  bool are_narrowed_, are_finite_;
   std::vector<std::string> names_;
   std::vector<DType> dtypes_;
 };
@@ -328,9 +329,9 @@ std::optional<std::string> program_refusal(const ScalarProgram& program) {
 }
 
 ProgramText program_text(const ScalarProgram& program, std::span<const std::string> operands,
-                         std::string_view prefix, bool are_narrowed) {
+                         std::string_view prefix, bool are_narrowed, bool are_finite) {
   WOOTZ_ASSERT(operands.size() == program.operands.size());
-  return Writer(program, operands, prefix, are_narrowed).write();
+  return Writer(program, operands, prefix, are_narrowed, are_finite).write();
 }
 
 std::vector<DType> result_dtypes(const ScalarProgram& program) {

@@ -24,24 +24,26 @@ __device__ __forceinline__ u32 in_panel(int row, int at) {
   return row * kPanelBytes + chunk * 16 + at % 16;
 }
 
-// Four neighbours of a result or residual as they lie in a panel.
+// Four neighbours of a result or residual as they lie in a panel: as many words as bytes of one.
 #if !DIRECT && RESULT_BYTES == 1
-__device__ __forceinline__ void read_four(float (&x)[4], u32 address) {
-  const u32 word = load_word(address);
+using Four = u32[1];
+__device__ __forceinline__ void load_four(Four& v, u32 address) { v[0] = load_word(address); }
+__device__ __forceinline__ void store_four(u32 address, const Four& v) { store_word(address, v[0]); }
+__device__ __forceinline__ void unpack_four(float (&x)[4], const Four& v) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) x[i] = residual_byte(word, i);
+  for (int i = 0; i < 4; ++i) x[i] = residual_byte(v[0], i);
 }
-__device__ __forceinline__ void write_four(u32 address, const float (&x)[4]) { store_word(address, packed_bytes(x)); }
+__device__ __forceinline__ void pack_four(Four& v, const float (&x)[4]) { v[0] = packed_bytes(x); }
 #elif !DIRECT
-__device__ __forceinline__ void read_four(float (&x)[4], u32 address) {
-  u32 pairs[2];
-  load_words(address, pairs);
-  x[0] = low_half<Result>(pairs[0]), x[1] = high_half<Result>(pairs[0]);
-  x[2] = low_half<Result>(pairs[1]), x[3] = high_half<Result>(pairs[1]);
+using Four = u32[2];
+__device__ __forceinline__ void load_four(Four& v, u32 address) { load_words(address, v); }
+__device__ __forceinline__ void store_four(u32 address, const Four& v) { store_words(address, v); }
+__device__ __forceinline__ void unpack_four(float (&x)[4], const Four& v) {
+  x[0] = low_half<Result>(v[0]), x[1] = high_half<Result>(v[0]);
+  x[2] = low_half<Result>(v[1]), x[3] = high_half<Result>(v[1]);
 }
-__device__ __forceinline__ void write_four(u32 address, const float (&x)[4]) {
-  const u32 pairs[2] = {pack<Result>(x[0], x[1]), pack<Result>(x[2], x[3])};
-  store_words(address, pairs);
+__device__ __forceinline__ void pack_four(Four& v, const float (&x)[4]) {
+  v[0] = pack<Result>(x[0], x[1]), v[1] = pack<Result>(x[2], x[3]);
 }
 #endif
 
@@ -94,22 +96,36 @@ __device__ __forceinline__ void store_directly(const Sum (&sum)[BN / 2], const T
   }
 }
 #else
+// Accesses of shared memory keep their order, so one of a result waits for all of those before it: a batch of residuals is read
+// at once, finished in registers, and written at once.
 __device__ __forceinline__ void fill_panel(u32 buffer, const Sum (&sum)[BN / 2], int panel, const Tile& tile, const Row (&rows)[2],
                                            const Tail& tail, int row, int lane) {
+  constexpr int kInPanel = kPanelColumns / 16, kBatch = BLOCKS == 1 && kInPanel % 4 == 0 ? 4 : kInPanel % 2 == 0 ? 2 : 1;
 #pragma unroll
-  for (int j = 0; j < kPanelColumns / 16; ++j) {
-    const int group = panel * (kPanelColumns / 16) + j, col = readable(tile.col + group * 16 + lane % 4 * 4);
-    const int at = (j * 16 + lane % 4 * 4) * (int)sizeof(Result);
+  for (int first = 0; first < kInPanel; first += kBatch) {
+    Four four[kBatch][2];
+    const auto address = [&](int j, int lower) {
+      return buffer + in_panel(row + lower * 8, ((first + j) * 16 + lane % 4 * 4) * (int)sizeof(Result));
+    };
+    if constexpr (HAS_RESIDUAL) {
 #pragma unroll
-    for (int lower = 0; lower < 2; ++lower) {
-      const u32 address = buffer + in_panel(row + lower * 8, at);
-      float x[4], residual[4] = {};
-      const float none[4] = {};
-      sums_of(x, sum, group, lower);
-      if constexpr (HAS_RESIDUAL) read_four(residual, address);
-      finish<4>(x, none, residual, rows[lower], col, tail);
-      write_four(address, x);
+      for (int j = 0; j < kBatch; ++j) load_four(four[j][0], address(j, 0)), load_four(four[j][1], address(j, 1));
     }
+#pragma unroll
+    for (int j = 0; j < kBatch; ++j) {
+      const int group = panel * kInPanel + first + j, col = readable(tile.col + group * 16 + lane % 4 * 4);
+#pragma unroll
+      for (int lower = 0; lower < 2; ++lower) {
+        float x[4], residual[4] = {};
+        const float none[4] = {};
+        sums_of(x, sum, group, lower);
+        if constexpr (HAS_RESIDUAL) unpack_four(residual, four[j][lower]);
+        finish<4>(x, none, residual, rows[lower], col, tail);
+        pack_four(four[j][lower], x);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kBatch; ++j) store_four(address(j, 0), four[j][0]), store_four(address(j, 1), four[j][1]);
   }
 }
 #endif
@@ -201,7 +217,11 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
   if (thread == 0) stores_done();
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads, 1) __cluster_dims__(CLUSTER, 1, 1)
+// A block alone on its multiprocessor hands registers from a producing warpgroup to the others; where BLOCKS share one, a warp
+// produces, and all keep what the launch gave them.
+constexpr int kProducerThreads = BLOCKS == 1 ? 128 : 32;
+
+extern "C" __global__ void __launch_bounds__(128 * CONSUMERS + kProducerThreads, BLOCKS) __cluster_dims__(CLUSTER, 1, 1)
     gemm_bytes(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
                const __grid_constant__ TensorMap map_c, const __grid_constant__ TensorMap map_residual,
                const __grid_constant__ Problem p, const i32* __restrict__ correction, TAIL_PARAMETERS) {
@@ -210,15 +230,15 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) __cluster_dims__(CLUST
   const Shared shared = shared_from(shared_address(memory), kBytesPanel);
   initialise_barriers(shared);
   wz::start_next();
-  const int group = threadIdx.x / 128;
-  if (group == 0) {
-    give_registers<CONSUMERS == 3 ? 32 : 40>();
-    if (threadIdx.x == 0) produce(shared, map_a, map_b, p);
+  const int consumer = threadIdx.x / 128;
+  if (consumer == CONSUMERS) {
+    if constexpr (BLOCKS == 1) give_registers<CONSUMERS == 3 ? 32 : 40>();
+    if (threadIdx.x == 128 * CONSUMERS) produce(shared, map_a, map_b, p);
     __syncwarp();
   } else {
-    take_registers<CONSUMERS == 3 ? 160 : 232>();
+    if constexpr (BLOCKS == 1) take_registers<CONSUMERS == 3 ? 160 : 232>();
     wz::after_previous();
-    consume(shared, map_c, map_residual, tail, p, correction, group - 1);
+    consume(shared, map_c, map_residual, tail, p, correction, consumer);
   }
   // A block must not end while a peer still copies into it or signals its barriers.
   if constexpr (CLUSTER > 1) cluster_sync();

@@ -12,19 +12,36 @@ namespace wootz::cuda_gemm_bytes_sm90_tactic {
 namespace {
 
 constexpr int64_t kMostStages = 8;
-constexpr size_t kMostConfigs = 6;
+constexpr size_t kMostConfigs = 20;
 // Widths are multiples of 16, as the integer form of the matrix unit has them.
 constexpr HopperWay kWays[] = {
-    {2, 128, 2, 1, 1, 0, 0}, {1, 256, 2, 0, 1, 0, 0}, {1, 256, 2, 0, 2, 0, 0}, {2, 128, 2, 0, 2, 1, 0},
-    {1, 128, 3, 0, 1, 0, 0}, {1, 256, 2, 1, 1, 0, 0}, {1, 256, 2, 1, 2, 0, 0}, {1, 192, 2, 0, 1, 0, 0},
-    {1, 192, 2, 1, 1, 0, 0}, {1, 128, 2, 0, 1, 0, 0}, {1, 128, 2, 1, 1, 0, 0}, {2, 64, 2, 1, 1, 0, 0},
-    {2, 64, 2, 0, 1, 0, 0},  {1, 64, 3, 0, 1, 0, 0},  {1, 64, 2, 1, 1, 0, 0},
+    {2, 128, 2, 1, 1, 0, 0},
+    {1, 256, 2, 0, 1, 0, 0},
+    {1, 256, 2, 0, 2, 0, 0},
+    {2, 128, 2, 0, 2, 1, 0},
+    {1, 128, 3, 0, 1, 0, 0},
+    {1, 256, 2, 1, 1, 0, 0},
+    {1, 256, 2, 1, 2, 0, 0},
+    {1, 192, 2, 0, 1, 0, 0},
+    {1, 192, 2, 1, 1, 0, 0},
+    {1, 128, 2, 0, 1, 0, 0},
+    {1, 128, 2, 1, 1, 0, 0},
+    {2, 64, 2, 1, 1, 0, 0},
+    {2, 64, 2, 0, 1, 0, 0},
+    {1, 64, 3, 0, 1, 0, 0},
+    {1, 64, 2, 1, 1, 0, 0},
+    // Two blocks a multiprocessor: one multiplies while the other finishes its sums.
+    {1, 128, 2, 0, 1, 0, 0, 0, 2},
+    {1, 128, 2, 0, 2, 1, 0, 0, 2},
+    {2, 64, 2, 0, 1, 0, 0, 0, 2},
+    {1, 64, 2, 0, 1, 0, 0, 0, 2},
+    {1, 64, 2, 0, 1, 0, 0, 0, 3},
 };
 // Results straight from registers: as wide as the columns divide evenly.
 constexpr HopperWay kDirectWays[] = {{2, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 0, 1, 0, 0, 1},
                                      {1, 0, 3, 0, 1, 0, 0, 1}, {1, 0, 2, 0, 1, 0, 0, 1},
                                      {1, 0, 2, 0, 2, 0, 0, 1}, {1, 0, 2, 1, 1, 0, 0, 1}};
-constexpr int64_t kMostSums = 128, kMostSumsOfThree = 96;
+constexpr int64_t kMostSums = 128, kMostSumsOfThree = 96, kMostSumsOfBlocks = 128;
 
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -74,9 +91,9 @@ class GemmBytesSm90 final : public Tactic {
                           static_cast<int>(c.conv.out_h), static_cast<int>(c.conv.out_w)};
     CudaGeometry geometry;
     const int64_t tiles = parameters.m_tiles * tiles_n(way, c);
-    geometry.grid.x =
-        static_cast<unsigned>(std::min(tiles, target_.multiprocessors / way.cluster) * way.cluster);
-    geometry.block.x = static_cast<unsigned>(128 * (way.consumers + 1));
+    geometry.grid.x = static_cast<unsigned>(
+        std::min(tiles, way.blocks * target_.multiprocessors / way.cluster) * way.cluster);
+    geometry.block.x = static_cast<unsigned>(128 * way.consumers + (way.blocks == 1 ? 128 : 32));
     geometry.shared_bytes = static_cast<size_t>(room.bytes);
     geometry.early_start = true;
     auto kernel = std::make_unique<CudaKernel>(target_, problem);
@@ -181,7 +198,9 @@ class GemmBytesSm90 final : public Tactic {
     if (w.direct) room.panels = 0;
     const int64_t panel_bytes = w.consumers * room.panels * 64 * room.panel_row;
     const int64_t stage = (w.tile_rows() + w.bn) * o.row_bytes();
-    const int64_t left = static_cast<int64_t>(target_.shared_bytes_per_block) - panel_bytes - kBarriers;
+    // A multiprocessor has 1 KiB more than a block may take, and keeps 1 KiB for each.
+    const int64_t all_bytes = static_cast<int64_t>(target_.shared_bytes_per_block) + 1024;
+    const int64_t left = all_bytes / w.blocks - 1024 - panel_bytes - kBarriers;
     room.stages = std::min(left / stage, kMostStages);
     room.bytes = room.stages * stage + panel_bytes + 8 * (2 * room.stages + w.consumers + 1);
     return room;
@@ -194,7 +213,11 @@ class GemmBytesSm90 final : public Tactic {
     if (w.cluster > 1 && tiles_m(w, o) * tiles_n(w, c) < 64) return false;
     if (w.cluster > 1 && w.along_n && ceil_div(c.n, w.bn) % w.cluster != 0) return false;
     if (w.cluster > 1 && !w.along_n && w.bn % 32 != 0) return false;  // blocks fetch whole swizzle atoms
-    if (w.m_blocks * w.bn / 2 > (w.consumers == 3 ? kMostSumsOfThree : kMostSums)) return false;
+    if (w.blocks > 1 && tiles_m(w, o) * tiles_n(w, c) < w.blocks * target_.multiprocessors) return false;
+    const int64_t most = w.blocks > 1       ? kMostSumsOfBlocks / w.blocks
+                         : w.consumers == 3 ? kMostSumsOfThree
+                                            : kMostSums;
+    if (w.m_blocks * w.bn / 2 > most) return false;
     return w.tile_rows() <= 64 || o.rows() > w.tile_rows() / 2;
   }
 
@@ -208,6 +231,10 @@ class GemmBytesSm90 final : public Tactic {
     const double copies = (w.cluster > 1 ? 0.8 : 1.0) * edge * k / (o.is_im2col() ? 50.0 : 115.0);
     const double epilogue = area / 12.0;
     const double main = std::max(products, copies);
+    if (w.blocks > 1)
+      return std::ceil(tiles / target_.multiprocessors / double(w.blocks)) *
+                 (std::max(2 * main, main + epilogue) + 150) +
+             1500;
     const double tile = w.pingpong ? std::max(main, epilogue / 2) + 150 : main + epilogue + 150;
     return waves * tile + (w.pingpong ? epilogue : 0) + 1500;
   }
@@ -221,6 +248,7 @@ class GemmBytesSm90 final : public Tactic {
     define("PINGPONG", w.pingpong), define("CLUSTER", w.cluster), define("CLUSTER_ALONG_N", w.along_n);
     define("B_RESIDENT", 0), define("GROUP_M", 8), define("STAGES", room.stages);
     define("PANEL_BUFFERS", room.panels), define("PANEL_BYTES", room.panel_row), define("DIRECT", w.direct);
+    define("BLOCKS", w.blocks);
     define("RESULT_BYTES", static_cast<int64_t>(dtype_size(o.contraction().result)));
     define("HAS_CORRECTION", o.contraction().a_zero != 0);
     return text;

@@ -8,21 +8,24 @@ namespace wootz {
 struct HopperWay {
   int64_t m_blocks, bn, consumers, pingpong, cluster, along_n, resident;
   int64_t direct = 0;
+  int64_t blocks = 1;  // that a multiprocessor holds at once
 
   int64_t tile_rows() const { return 64 * m_blocks * (pingpong ? 1 : consumers); }
   TacticConfig config() const {
-    return {{{"m_blocks", m_blocks},
-             {"n", bn},
-             {"consumers", consumers},
-             {"pingpong", pingpong},
-             {"cluster", cluster},
-             {"along_n", along_n},
-             {"resident", resident},
-             {"direct", direct}}};
+    TacticConfig way{{{"m_blocks", m_blocks},
+                      {"n", bn},
+                      {"consumers", consumers},
+                      {"pingpong", pingpong},
+                      {"cluster", cluster},
+                      {"along_n", along_n},
+                      {"resident", resident},
+                      {"direct", direct}}};
+    if (blocks != 1) way.values.emplace_back("blocks", blocks);
+    return way;
   }
   static HopperWay of(const TacticConfig& c) {
-    return {c.get("m_blocks"),   c.get("n"),       c.get("consumers"), c.get("pingpong"),
-            c.get("cluster", 1), c.get("along_n"), c.get("resident"),  c.get("direct")};
+    return {c.get("m_blocks"), c.get("n"),        c.get("consumers"), c.get("pingpong"), c.get("cluster", 1),
+            c.get("along_n"),  c.get("resident"), c.get("direct"),    c.get("blocks", 1)};
   }
 };
 

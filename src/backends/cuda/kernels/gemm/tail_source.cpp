@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "backends/cuda/codegen/program_source.h"
 
@@ -41,6 +42,37 @@ std::string aligned_text(const Dims& row_strides, const std::string& base, bool 
   if (is_constant) return rows_aligned(row_strides, 4) ? "true" : "V <= 2";
   const std::string at = "wz::is_aligned(" + base + ")";
   return rows_aligned(row_strides, 4) ? at : "V <= 2 && " + at;
+}
+
+bool is_moderate(const Tensor& constant) {
+  const std::vector<double> values = constant.to_doubles();
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::fabs(v) <= 1e18; });
+}
+
+/// Sums of bytes, bytes and moderate constants make no infinities in these, whose quotients take more care.
+bool stays_finite(const Contraction& c) {
+  const auto is_tame = [&](const ScalarInstruction& f) {
+    switch (f.op) {
+      case ScalarOp::kCopy:
+      case ScalarOp::kCast:
+      case ScalarOp::kAdd:
+      case ScalarOp::kSub:
+      case ScalarOp::kMul:
+      case ScalarOp::kRelu:
+      case ScalarOp::kClip:
+      case ScalarOp::kRound:
+      case ScalarOp::kErf:
+      case ScalarOp::kTanh:
+      case ScalarOp::kSigmoid: return true;
+      case ScalarOp::kDiv: return is_immediate(c.tail, static_cast<size_t>(f.b));
+      default: return false;
+    }
+  };
+  return dtype_size(c.element) == 1 &&
+         std::all_of(c.tail.instructions.begin(), c.tail.instructions.end(), is_tame) &&
+         std::all_of(c.operands.begin() + 1, c.operands.end(), [](const TailOperand& o) {
+           return o.input < 0 || (o.constant ? is_moderate(*o.constant) : dtype_size(o.dtype) == 1);
+         });
 }
 
 }  // namespace
@@ -166,7 +198,7 @@ void TailSource::write_finish() {
     }
   }
   text_ += "#pragma unroll\n  for (int i = 0; i < V; ++i) {\n";
-  const ProgramText program = program_text(c.tail, names, "t", c.quantize.has_value());
+  const ProgramText program = program_text(c.tail, names, "t", c.quantize.has_value(), stays_finite(c));
   text_ += program.statements + "    x[i] = " + program.results[0] + ";\n  }\n}\n";
 }
 
@@ -187,7 +219,7 @@ void TailSource::write_columns() {
   text_ += "template <int V>\nstruct Columns {\n" + members + "};\n";
   text_ += "template <int V>\nWZ_FN Columns<V> columns_at(int col, const Tail& tail) {\n  Columns<V> c;\n" +
            loads + "  return c;\n}\n";
-  const ProgramText program = program_text(c.tail, names, "t", c.quantize.has_value());
+  const ProgramText program = program_text(c.tail, names, "t", c.quantize.has_value(), stays_finite(c));
   text_ +=
       "template <int V>\nWZ_FN void finish_columns(float (&x)[V], const Columns<V>& c) {\n#pragma unroll\n"
       "  for (int i = 0; i < V; ++i) {\n" +
@@ -202,18 +234,15 @@ void TailSource::write_columns() {
 void TailSource::write_quantize() {
   const Contraction& c = contraction_;
   const QuantizeTail& q = *c.quantize;
-  // Bytes and finite constants make no infinities, whose quotients take more care.
-  const bool finite = std::all_of(c.operands.begin() + 1, c.operands.end(), [](const TailOperand& o) {
-    return o.input < 0 || o.constant || dtype_size(o.dtype) == 1;
-  });
   const std::string scale = register_literal(DType::kFloat32, q.scale),
                     reciprocal = register_literal(DType::kFloat32, 1.0f / q.scale),
                     result(memory_type(c.result)), zero = text_of(static_cast<int64_t>(q.zero));
-  text_ += "WZ_FN i32 quantized(float x) {\n  return wz::quantized<" +
-           std::string(finite ? "true" : "false") + ", " + zero + ">(x, " + scale + ", " + reciprocal +
-           ");\n}\n";
-  text_ += "WZ_FN float residual_byte(u32 word, int i) { return static_cast<float>(static_cast<" +
-           residual_type() + ">(word >> (8 * i))); }\n";
+  const bool positive = !c.tail.instructions.empty() && c.tail.instructions.back().op == ScalarOp::kRelu;
+  const auto flag = [](bool b) { return std::string(b ? "true" : "false"); };
+  text_ += "WZ_FN i32 quantized(float x) {\n  return wz::quantized<" + flag(stays_finite(c)) + ", " + zero +
+           ", " + flag(positive) + ">(x, " + scale + ", " + reciprocal + ");\n}\n";
+  text_ += "WZ_FN float residual_byte(u32 word, int i) { return wz::float_byte<" + residual_type() +
+           ">(word, i); }\n";
   text_ +=
       "WZ_FN u32 packed_bytes(const float (&x)[4]) {\n  const i32 v[4] = {quantized(x[0]), quantized(x[1]), "
       "quantized(x[2]), quantized(x[3])};\n  return wz::pack_saturated<" +
