@@ -48,10 +48,10 @@ function(wootz_precompile target)
   endif()
 endfunction()
 
-# wootz_unity(TARGET): compiles the files of a folder together, up to 48 KB of text at once: what they share of the standard
-# library is then made once (a quarter of the time). Call it when all flags are set: files with flags of their own stay
-# alone. Not with a compiler cache, so that the development build rebuilds single files.
-function(wootz_unity target)
+# wootz_unity(TARGET BYTES): compiles the files of a folder together, up to so much text at once: what they share of the standard
+# library is then made once (a quarter of the time). BYTES is what compiles in well below 10 s. Call it when all flags are
+# set: files with flags of their own stay alone. Not with a compiler cache, so that the development build rebuilds single files.
+function(wootz_unity target most_bytes)
   if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT WOOTZ_UNITY)
     return()
   endif()
@@ -79,7 +79,7 @@ function(wootz_unity target)
     if(folder STREQUAL last)
       math(EXPR sum "${sum} + ${bytes}")
     endif()
-    if(NOT folder STREQUAL last OR sum GREATER 49152)
+    if(NOT folder STREQUAL last OR sum GREATER most_bytes)
       math(EXPR part "${part} + 1")
       set(sum ${bytes})
       set(last ${folder})
