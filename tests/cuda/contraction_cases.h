@@ -48,6 +48,7 @@ struct ProductCase {
   bool constant_b = true;
   bool bias = false;
   Storage a_storage = Storage::kRowMajor, b_storage = Storage::kRowMajor;
+  bool tf32 = false;  // float32 operands may lose bits
 };
 
 inline void add_product(CudaCase& test, const ProductCase& p) {
@@ -64,7 +65,8 @@ inline void add_product(CudaCase& test, const ProductCase& p) {
   if (p.b.size() > p.a.size()) dims = Dims(p.b.begin(), p.b.end() - 2), dims.push_back(p.a[p.a.size() - 2]);
   dims.push_back(n);
   test.result(add_tail(test, p.tail, p.dtype, dims, Storage::kRowMajor, next));
-  const double k = static_cast<double>(p.a.back()), bound = tolerance_of(p.dtype);
+  if (p.tf32) test.permit_tf32();
+  const double k = static_cast<double>(p.a.back()), bound = tolerance_of(p.tf32 ? DType::kFloat16 : p.dtype);
   test.tolerance(bound, bound * std::sqrt(k));
 }
 
@@ -81,6 +83,7 @@ struct ConvolutionCase {
   int64_t pool = 0;         // the windows of a pool that follows: 2, or 3 with padding
   bool pool_ceil = true;    // the last windows of 2x2 may reach over the end
   bool gated = false;       // the input is multiplied by one factor an image and channel first
+  bool tf32 = false;        // float32 operands may lose bits
 };
 
 inline void add_convolution(CudaCase& test, const ConvolutionCase& p) {
@@ -120,7 +123,9 @@ inline void add_convolution(CudaCase& test, const ConvolutionCase& p) {
     result = "pooled";
   }
   test.result(result, p.y_storage);
-  const double k = static_cast<double>(p.c / p.group * p.kh * p.kw), bound = tolerance_of(p.dtype);
+  if (p.tf32) test.permit_tf32();
+  const double k = static_cast<double>(p.c / p.group * p.kh * p.kw),
+               bound = tolerance_of(p.tf32 ? DType::kFloat16 : p.dtype);
   test.tolerance(bound, bound * std::sqrt(k));
 }
 

@@ -68,6 +68,32 @@ TEST(CudaConv, Pointwise) {
               {kSm90, kSplitK, kMma});
 }
 
+TEST(CudaConv, Float32AsTf32) {
+  expect_each({.n = 2, .c = 64, .h = 15, .w = 13, .m = 64, .dtype = DType::kFloat32, .tf32 = true},
+              {kSm90, kSplitK});
+  expect_each({.n = 2,
+               .c = 24,
+               .h = 12,
+               .w = 10,
+               .m = 40,
+               .stride = 2,
+               .dtype = DType::kFloat32,
+               .tail = TailKind::kResidualRelu,
+               .tf32 = true},
+              {kSm90, kSplitK});
+  expect_each({.n = 2,
+               .c = 100,
+               .h = 7,
+               .w = 9,
+               .m = 72,
+               .kh = 1,
+               .kw = 1,
+               .pads = {0, 0, 0, 0},
+               .dtype = DType::kFloat32,
+               .tf32 = true},
+              {kSm90, kSplitK});
+}
+
 TEST(CudaConv, ResultsThatNoBulkCopyWrites) {
   const ConvolutionCase heads = {.n = 2, .c = 64, .h = 19, .w = 19, .m = 546, .to_float = true};
   expect_each(heads, {kSm90});

@@ -82,6 +82,12 @@ class CudaCase {
     return *this;
   }
 
+  /// Float32 products may round to TF32.
+  CudaCase& permit_tf32() {
+    tf32_ = true;
+    return *this;
+  }
+
   /// Compiles less: the first configuration for sm_90a alone, unless WOOTZ_TEST_ARCHS is set. For further
   /// cases of a source that another case compiles everywhere.
   CudaCase& brief() {
@@ -170,6 +176,7 @@ class CudaCase {
     expected_ = evaluate_graph(*body_, data);
     region_ = outer_.add_node("wootz", "Region", {});
     region_->attributes.set("body", body_);
+    if (tf32_) region_->attributes.set("tf32", int64_t{1});
     problem_.region = region_;
     for (const Input& in : inputs_) {
       TensorDesc desc;
@@ -300,7 +307,7 @@ class CudaCase {
   std::vector<TacticConfig> elsewhere_;
   Problem problem_;
   std::string last_refusal_;
-  bool brief_ = false;
+  bool brief_ = false, tf32_ = false;
   double relative_ = 1e-6, absolute_ = 1e-6;
 };
 

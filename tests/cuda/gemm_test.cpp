@@ -108,6 +108,40 @@ TEST(CudaGemm, Float32) {
   expect_each({.a = {300, 8}, .b = {8, 7}, .dtype = DType::kFloat32, .tail = TailKind::kScaleRows}, {kSimt});
 }
 
+/// Sums that several blocks share: few tiles, long K; columns in fours and not, matrices of a batch.
+TEST(CudaGemm, Float32SharedSums) {
+  expect_everywhere({.a = {70, 1000}, .b = {1000, 132}, .dtype = DType::kFloat32, .bias = true}, {kSimt});
+  expect_each({.a = {30, 523}, .b = {523, 77}, .dtype = DType::kFloat32, .tail = TailKind::kResidualRelu}, {kSimt});
+  expect_each({.a = {2, 3, 20, 400}, .b = {2, 3, 400, 30}, .dtype = DType::kFloat32, .constant_b = false}, {kSimt});
+}
+
+TEST(CudaGemm, Float32AsTf32) {
+  const ProductCase first = {
+      .a = {130, 72}, .b = {72, 136}, .dtype = DType::kFloat32, .bias = true, .tf32 = true};
+  expect_everywhere(first, {kSm90, kSplitK});
+  expect_each({.a = {300, 100},
+               .b = {100, 130},
+               .dtype = DType::kFloat32,
+               .tail = TailKind::kResidualRelu,
+               .bias = true,
+               .tf32 = true},
+              {kSm90, kSplitK});
+  expect_each(
+      {.a = {49, 1028}, .b = {1028, 200}, .dtype = DType::kFloat32, .tail = TailKind::kGelu, .tf32 = true},
+      {kSm90, kSplitK});
+  CudaCase batched;
+  add_product(batched, {.a = {2, 3, 100, 64},
+                        .b = {2, 3, 64, 72},
+                        .dtype = DType::kFloat32,
+                        .constant_b = false,
+                        .tf32 = true});
+  batched.problem().inputs[1].strides = {3 * 64 * 72, 64 * 72, 1, 64};
+  batched.brief().expect(kSm90);
+  CudaCase strict;
+  add_product(strict, {.a = {64, 64}, .b = {64, 64}, .dtype = DType::kFloat32});
+  EXPECT_NE(strict.refusal("sm_90a", kSm90).value_or("").find("TF32"), std::string::npos);
+}
+
 TEST(CudaGemm, RowsThatNoBulkCopyWrites) {
   expect_each({.a = {300, 72}, .b = {72, 91}, .bias = true}, {kSm90});
   expect_each({.a = {130, 64}, .b = {64, 20}, .tail = TailKind::kGelu}, {kSm90});

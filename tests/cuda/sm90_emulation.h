@@ -274,6 +274,31 @@ void multiply_emulated(float (&d)[kCount], const A& a, u64 b, int accumulate) {
   }
 }
 
+/// Products of float32 over 8 of k. The copy engine would have rounded to TF32; the matrix unit drops what is
+/// left.
+template <int kCount>
+void multiply_tf32_emulated(float (&d)[kCount], u64 a, u64 b, int accumulate) {
+  const emulation::Matrix rows(a), columns(b);
+  const auto element = [](u32 address) {
+    u32 bits;
+    std::memcpy(&bits, emulation::shared_at(address), 4);
+    if ((bits & 0x7f800000) != 0x7f800000) bits = (bits + 0x1000) & ~0x1fffu;
+    float x;
+    std::memcpy(&x, &bits, 4);
+    return x;
+  };
+  const int first = static_cast<int>(emulation::thread.x % 128 / 32) * 16 + emulation::lane() / 4;
+  float a_rows[2][8];
+  for (int r = 0; r < 2; ++r)
+    for (int k = 0; k < 8; ++k) a_rows[r][k] = element(rows.byte(first + r * 8, k * 4));
+  for (int i = 0; i < kCount; ++i) {
+    const int column = i / 4 * 8 + emulation::lane() % 4 * 2 + i % 2;
+    float sum = accumulate ? d[i] : 0.0f;
+    for (int k = 0; k < 8; ++k) sum += a_rows[i % 4 / 2][k] * element(columns.byte(column, k * 4));
+    d[i] = sum;
+  }
+}
+
 /// Products of 8-bit elements A and B over 32 of k.
 template <class A, class B, class Sum, int kCount>
 void multiply_bytes_emulated(Sum (&d)[kCount], u64 a, u64 b, int accumulate) {

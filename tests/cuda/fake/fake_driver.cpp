@@ -432,10 +432,14 @@ static_assert(sizeof(OpaqueMap) <= sizeof(TensorMap));
 Result encode_array(OpaqueMap& map, MapType type, uint32_t rank, void* address, const uint64_t* dims,
                     const uint64_t* strides, MapSwizzle swizzle) {
   if (rank < 1 || rank > 5 || reinterpret_cast<uintptr_t>(address) % 16 != 0) return kInvalidValue;
-  if (type != MapType::kFloat16 && type != MapType::kBFloat16 && type != MapType::kUint8) return 801;
+  if (type != MapType::kFloat16 && type != MapType::kBFloat16 && type != MapType::kUint8 &&
+      type != MapType::kTFloat32)
+    return 801;
   if (swizzle == MapSwizzle::k32Bytes) return 801;
   map.address = static_cast<char*>(address);
-  map.rank = static_cast<uint8_t>(rank), map.element_bytes = type == MapType::kUint8 ? 1 : 2;
+  map.rank = static_cast<uint8_t>(rank), map.element_bytes = type == MapType::kUint8      ? 1
+                                                             : type == MapType::kTFloat32 ? 4
+                                                                                          : 2;
   map.row_bytes = swizzle == MapSwizzle::kNone ? 0 : swizzle == MapSwizzle::k64Bytes ? 64 : 128;
   for (uint32_t d = 0; d < rank; ++d) {
     if (dims[d] == 0 || dims[d] > uint64_t{1} << 32) return kInvalidValue;

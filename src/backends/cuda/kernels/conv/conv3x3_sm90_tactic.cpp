@@ -40,10 +40,11 @@ struct Conv3x3Operands : HopperOperands {
   static std::optional<std::string> read(const CudaTarget& target, const Problem& problem,
                                          Conv3x3Operands& o) {
     PooledProblem p;
-    if (PooledProblem::make(problem, p)) return HopperOperands::read(target, problem, o);
-    if (p.window != 2) return "a pool of 3x3";
-    o.pooled = p.result;
-    return HopperOperands::read(target, p.plain, o);
+    const bool is_plain = PooledProblem::make(problem, p).has_value();
+    if (!is_plain && p.window != 2) return "a pool of 3x3";
+    if (!is_plain) o.pooled = p.result;
+    if (auto why = HopperOperands::read(target, is_plain ? problem : p.plain, o)) return why;
+    return o.is_tf32() ? std::optional<std::string>("float32") : std::nullopt;
   }
   bool has_aligned_pixels() const {
     const Dims& s = pooled->strides;

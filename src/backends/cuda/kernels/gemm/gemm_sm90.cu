@@ -227,7 +227,7 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
         const u64 a = operand(shared.a(at.stage) + first_row * kRowBytes);
         const u64 b = operand(shared.b(at.stage, k));
 #pragma unroll
-        for (int kk = 0; kk < 4; ++kk)  // 16 halves = 32 bytes: two units of the address field
+        for (int kk = 0; kk < 4; ++kk)  // 16 halves or 8 floats = 32 bytes: two units of the address field
 #pragma unroll
           for (int i = 0; i < M_BLOCKS; ++i)
             wgmma(sum[i], a + 2 * kk + i * (64 * kRowBytes >> 4), b + 2 * kk, k + kk != 0);

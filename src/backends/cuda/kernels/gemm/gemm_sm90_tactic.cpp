@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products and convolutions of 16-bit floats on Hopper's matrix unit: gemm_sm90.cu.
+// Products and convolutions of 16-bit floats, and of float32 as TF32, on Hopper's matrix unit: gemm_sm90.cu.
 #include <algorithm>
 #include <cmath>
 
@@ -51,11 +51,12 @@ struct GatedOperands : HopperOperands {
     if (!PooledProblem::make(problem, pooled)) {
       if (pooled.window != 2) return "a pool of 3x3";
       if (auto why = HopperOperands::read(target, pooled.plain, o)) return why;
-      return o.pool(pooled.result);
+      return o.is_tf32() ? std::optional<std::string>("a pool behind float32") : o.pool(pooled.result);
     }
     GatedProblem gated;
     if (GatedProblem::make(problem, gated)) return HopperOperands::read(target, problem, o);
     if (auto why = HopperOperands::read(target, gated.plain, o)) return why;
+    if (o.is_tf32()) return "a gate before float32";
     const TensorDesc& gate = problem.inputs[static_cast<size_t>(gated.gate_input)];
     o.gate = gated.gate_input;
     o.gate_image = gate.dims[0] == 1 ? 0 : gate.strides[0];

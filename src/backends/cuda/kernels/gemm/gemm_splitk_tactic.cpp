@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products and convolutions of 16-bit floats with few rows on Hopper: K split over a cluster, splitk_sm90.cu.
+// Products and convolutions of 16-bit floats, and of float32 as TF32, with few rows on Hopper: K split over a
+// cluster, splitk_sm90.cu.
 #include <algorithm>
 #include <cmath>
 

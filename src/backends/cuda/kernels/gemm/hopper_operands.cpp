@@ -16,6 +16,7 @@ bool is_eight_bits(DType dtype) { return dtype_size(dtype) == 1; }
 
 cuda::MapType map_type(DType dtype) {
   if (is_eight_bits(dtype)) return cuda::MapType::kUint8;
+  if (dtype == DType::kFloat32) return cuda::MapType::kTFloat32;  // rounds on the way
   return dtype == DType::kBFloat16 ? cuda::MapType::kBFloat16 : cuda::MapType::kFloat16;
 }
 
@@ -55,8 +56,10 @@ std::optional<std::string> HopperOperands::read(const CudaTarget& target, const 
                                                 HopperOperands& o) {
   Contraction& c = o.c_;
   if (auto why = Contraction::read(problem, c)) return why;
-  if (c.element != DType::kFloat16 && c.element != DType::kBFloat16)
-    return "elements of type " + std::string(dtype_name(c.element)) + ", expected 16-bit floats";
+  const bool is_tf32 = c.element == DType::kFloat32 && problem.region->attributes.contains("tf32");
+  if (c.element != DType::kFloat16 && c.element != DType::kBFloat16 && !is_tf32)
+    return "elements of type " + std::string(dtype_name(c.element)) +
+           ", expected 16-bit floats, or float32 with TF32 permitted";
   return o.read_shapes(target, problem);
 }
 
@@ -165,6 +168,7 @@ std::optional<std::string> HopperOperands::pool(const TensorDesc& result) {
 }
 
 bool HopperOperands::has_result_map() const {
+  if (is_tf32()) return false;  // panels hold 16-bit elements
   const bool same = is_eight_bits(c_.element) ? dtype_size(c_.result) <= 2 : c_.result == c_.element;
   if (!same || (c_.n != 1 && c_.y_column != 1)) return false;
   const auto on_chunks = [&](int64_t stride) {
@@ -315,7 +319,12 @@ std::string wgmma_bytes_source(int64_t n, DType a, DType b) {
 }
 
 std::string wgmma_source(int64_t n, DType element, OperandA a, OperandB b, std::string_view name) {
-  const std::string type = element == DType::kBFloat16 ? "bf16" : "f16";
+  const bool is_tf32 = element == DType::kFloat32;
+  const std::string type = is_tf32 ? "tf32" : element == DType::kBFloat16 ? "bf16" : "f16";
+  const std::string emulated = is_tf32 ? "multiply_tf32_emulated"
+                                       : "multiply_emulated<" +
+                                             std::string(element == DType::kBFloat16 ? "true" : "false") +
+                                             ", " + (b == OperandB::kAlongN ? "true" : "false") + ">";
   const int64_t count = n / 2;
   const auto number = [](int64_t x) { return std::to_string(x); };
   const bool shared = a == OperandA::kShared;
@@ -327,13 +336,13 @@ std::string wgmma_source(int64_t n, DType element, OperandA a, OperandB b, std::
   };
   std::string out =
       "WZ_FN void " + std::string(name) + "(float (&d)[" + number(count) + "], " +
-      (shared ? "u64 a" : "const u32 (&a)[4]") + ", u64 b, int accumulate) {\n" +
-      "#ifdef WZ_EMULATED\n  multiply_emulated<" + (element == DType::kBFloat16 ? "true" : "false") + ", " +
-      (b == OperandB::kAlongN ? "true" : "false") + ">(d, a, b, accumulate);\n#else\n" +
-      "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" + number(b_at + 1) + ", 0;\\n" +
-      "wgmma.mma_async.sync.aligned.m64n" + number(n) + "k16.f32." + type + "." + type + " " +
-      list(0, count) + ", " + (shared ? std::string("%").append(number(count)) : list(count, b_at)) + ", %" +
-      number(b_at) + ", p, 1, 1, " + (shared ? "0, " : "") + (b == OperandB::kAlongN ? "1" : "0") +
+      (shared ? "u64 a" : "const u32 (&a)[4]") + ", u64 b, int accumulate) {\n" + "#ifdef WZ_EMULATED\n  " +
+      emulated + "(d, a, b, accumulate);\n#else\n" + "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" +
+      number(b_at + 1) + ", 0;\\n" + "wgmma.mma_async.sync.aligned.m64n" + number(n) +
+      (is_tf32 ? "k8.f32." : "k16.f32.") + type + "." + type + " " + list(0, count) + ", " +
+      (shared ? std::string("%").append(number(count)) : list(count, b_at)) + ", %" + number(b_at) +
+      ", p, 1, 1" +
+      (is_tf32 ? "" : std::string(shared ? ", 0" : "") + (b == OperandB::kAlongN ? ", 1" : ", 0")) +
       "; }\"\n  : ";
   for (int64_t i = 0; i < count; ++i) out += (i ? ",\"+f\"(d[" : "\"+f\"(d[") + number(i) + "])";
   return out + "\n  : " + (shared ? R"("l"(a))" : R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))") +

@@ -18,7 +18,8 @@ struct HopperBatch {
 
 class HopperOperands {
  public:
-  /// Reads a region; or tells why the copy engine and the matrix unit of sm_90a do not serve it.
+  /// Reads a region of 16-bit floats, or of float32 that permits TF32; or tells why the copy engine and the
+  /// matrix unit of sm_90a do not serve it.
   static std::optional<std::string> read(const CudaTarget& target, const Problem& problem,
                                          HopperOperands& operands);
   /// The same of products of 8-bit elements with constant ones (gemm_bytes_sm90.cu).
@@ -31,6 +32,7 @@ class HopperOperands {
   bool is_pooled() const { return conv_h_ > 0; }
 
   const Contraction& contraction() const { return c_; }
+  bool is_tf32() const { return c_.element == DType::kFloat32; }
   bool is_im2col() const { return c_.is_convolution && !a_pitch_; }
   bool is_batched() const { return batch_.outer * batch_.inner > 1; }
   const HopperBatch& batch() const { return batch_; }
@@ -86,7 +88,8 @@ enum class OperandB { kAlongK, kAlongN };  // which index neighbours in memory
 /// K-major in shared memory; and the type of sums, Sum.
 std::string wgmma_bytes_source(int64_t n, DType a, DType b);
 /// D[64, n] (+)= A[64, 16] * B[n, 16]^T as a function name(d, a, b, accumulate). A is K-major in shared
-/// memory (a descriptor) or in four registers (fragments as ldmatrix gives them), B in shared memory.
+/// memory (a descriptor) or in four registers (fragments as ldmatrix gives them), B in shared memory. Of
+/// float32 as TF32: 8 of k, both along k in shared memory.
 std::string wgmma_source(int64_t n, DType element, OperandA a = OperandA::kShared,
                          OperandB b = OperandB::kAlongK, std::string_view name = "wgmma");
 

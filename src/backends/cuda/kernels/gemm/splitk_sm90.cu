@@ -9,7 +9,8 @@ struct Problem {
   int row_tiles, rows, rows_out, cols_out;
 };
 
-constexpr int kBlocksK = (K + 63) / 64;
+constexpr int kStepK = 128 / (int)sizeof(Element);  // of a stage's rows of 128 bytes
+constexpr int kBlocksK = (K + kStepK - 1) / kStepK;
 constexpr int kBytesW = 64 * 128;
 constexpr int kBytesX = BN * 128;
 constexpr int kBytesStage = kBytesW + kBytesX;
@@ -39,19 +40,19 @@ struct Block {
 __device__ __forceinline__ void load_w(const Block& b, const TensorMap& map, int k) {
   const int stage = (k - b.first) % STAGES;
   barrier_expect(b.full + 8 * stage, kBytesStage);
-  load_2d(b.stages + stage * kBytesStage, map, b.full + 8 * stage, k * 64, b.feature);
+  load_2d(b.stages + stage * kBytesStage, map, b.full + 8 * stage, k * kStepK, b.feature);
 }
 
 __device__ __forceinline__ void load_x(const Block& b, const TensorMap& map, int k, Pixel pixel) {
   const int stage = (k - b.first) % STAGES;
   const u32 to = b.stages + stage * kBytesStage + kBytesW;
 #if CONVOLUTION
-  constexpr int kSlices = (CHANNELS + 63) / 64;
+  constexpr int kSlices = (CHANNELS + kStepK - 1) / kStepK;
   const int tap = k / kSlices;
-  load_im2col(to, map, b.full + 8 * stage, k % kSlices * 64, pixel, tap % FILTER_W * DILATION_W,
+  load_im2col(to, map, b.full + 8 * stage, k % kSlices * kStepK, pixel, tap % FILTER_W * DILATION_W,
               tap / FILTER_W * DILATION_H);
 #else
-  load_2d(to, map, b.full + 8 * stage, k * 64, b.row);
+  load_2d(to, map, b.full + 8 * stage, k * kStepK, b.row);
 #endif
 }
 
