@@ -89,8 +89,10 @@ WZ_FN void write_run(const float* sum, const Row& at, int col, int group_col, co
 }
 
 constexpr int kRun = kColumns % 4 == 0 ? 4 : 1;  // columns that are finished together
+// Blocks that share a multiprocessor: reading A element by element takes many registers.
+constexpr int kNeighbours = A_ALONG_K && !A_VECTORS ? 1 : 2;
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, kNeighbours)
     gemm(const Element* __restrict__ a, const Element* __restrict__ b, float* __restrict__ parts,
          const __grid_constant__ Problem p, TAIL_PARAMETERS) {
   alignas(16) __shared__ float shared_a[2][kBK * kPitchA], shared_b[2][kBK * kPitchB];
