@@ -111,8 +111,10 @@ TEST(CudaGemm, Float32) {
 /// Sums that several blocks share: few tiles, long K; columns in fours and not, matrices of a batch.
 TEST(CudaGemm, Float32SharedSums) {
   expect_everywhere({.a = {70, 1000}, .b = {1000, 132}, .dtype = DType::kFloat32, .bias = true}, {kSimt});
-  expect_each({.a = {30, 523}, .b = {523, 77}, .dtype = DType::kFloat32, .tail = TailKind::kResidualRelu}, {kSimt});
-  expect_each({.a = {2, 3, 20, 400}, .b = {2, 3, 400, 30}, .dtype = DType::kFloat32, .constant_b = false}, {kSimt});
+  expect_each({.a = {30, 523}, .b = {523, 77}, .dtype = DType::kFloat32, .tail = TailKind::kResidualRelu},
+              {kSimt});
+  expect_each({.a = {2, 3, 20, 400}, .b = {2, 3, 400, 30}, .dtype = DType::kFloat32, .constant_b = false},
+              {kSimt});
 }
 
 TEST(CudaGemm, Float32AsTf32) {

@@ -113,10 +113,10 @@ class GemmSimt final : public Tactic {
     const GatherProblem p = gather.problem(way.m, way.n);
     const double waves = std::ceil(double(p.blocks()) * double(way.splits) / (2.0 * target_.multiprocessors));
     const double step = double(way.m * way.n) + 40.0 * double(way.m + way.n);
-    const double parts = way.splits == 1 ? 0
-                                         : 0.2 * double(way.splits) * double(p.rows) * double(p.matrices) *
-                                                   double(gather.columns()) +
-                                               6e5;
+    const double parts =
+        way.splits == 1
+            ? 0
+            : 0.2 * double(way.splits) * double(p.rows) * double(p.matrices) * double(gather.columns()) + 6e5;
     return waves * std::ceil(double(steps_of(gather)) / double(way.splits)) * kStepK * step + parts;
   }
   CudaTarget target_;

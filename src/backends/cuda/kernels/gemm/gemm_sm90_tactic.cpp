@@ -13,7 +13,7 @@
 namespace wootz::cuda_gemm_sm90_tactic {
 namespace {
 
-constexpr int64_t kRowBytes = 128, kPanelBytes = 64 * kRowBytes, kMostStages = 8;
+constexpr int64_t kRowBytes = 128, kPanelBytes = 64 * kRowBytes, kMostStages = 12;
 
 // Results through shared memory in panels of 64 columns.
 constexpr HopperWay kWays[] = {
@@ -21,7 +21,8 @@ constexpr HopperWay kWays[] = {
     {1, 128, 3, 0, 1, 0, 0}, {1, 256, 2, 1, 1, 0, 0}, {1, 256, 2, 1, 2, 0, 0}, {1, 192, 2, 0, 1, 0, 0},
     {1, 192, 2, 1, 1, 0, 0}, {1, 128, 2, 0, 1, 0, 0}, {1, 128, 2, 1, 1, 0, 0}, {2, 64, 2, 1, 1, 0, 0},
     {2, 128, 2, 1, 2, 1, 0}, {1, 64, 2, 1, 1, 0, 0},  {1, 256, 2, 1, 1, 0, 1}, {2, 128, 2, 1, 1, 0, 1},
-    {1, 256, 2, 0, 1, 0, 1},
+    {1, 256, 2, 0, 1, 0, 1}, {1, 64, 2, 1, 2, 0, 0},  {1, 64, 2, 1, 2, 1, 0},  {1, 128, 2, 1, 2, 1, 0},
+    {1, 64, 2, 1, 4, 1, 0},
 };
 
 // More for four products one after the other, between which warpgroups do not take turns.
@@ -85,7 +86,9 @@ class GemmSm90 final : public Tactic {
       if (fits(way, o)) rated.emplace_back(cost(way, o), way.config());
     std::stable_sort(rated.begin(), rated.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    const size_t most = o.contraction().n % 64 == 0 ? 6 : 8;  // there are more to choose from
+    // There are more to choose from without panels, and where few tiles wait for what they read.
+    const bool few = o.rows() * o.contraction().n <= int64_t{64 * 64} * 2 * target_.multiprocessors;
+    const size_t most = o.contraction().n % 64 == 0 && !few ? 6 : 9;
     std::vector<TacticConfig> list;
     for (size_t i = 0; i < std::min(most, rated.size()); ++i) list.push_back(rated[i].second);
     return list;
@@ -252,7 +255,7 @@ class GemmSm90 final : public Tactic {
     const Contraction& c = o.contraction();
     if (!works(w, o) || room_for(w, o).stages < 3) return false;
     if (w.bn > 64 && c.n <= w.bn / 2) return false;  // half of every tile is empty
-    if (w.cluster > 1 && tiles_m(w, o) * tiles_n(w, c) < 64) return false;
+    if (w.cluster > 1 && tiles_m(w, o) * tiles_n(w, c) * w.cluster < 64) return false;
     if (w.resident)
       return o.blocks_k() <= 4 && tiles_n(w, c) <= target_.multiprocessors / 4 &&
              tiles_m(w, o) * tiles_n(w, c) > 2 * target_.multiprocessors;
