@@ -87,8 +87,13 @@ class AttentionSm90 final : public Tactic {
       add(3, share, 256, kWholeTile), add(2, share, 256, 4), add(3, share, 256, 4);
       if (share > 2) add(3, 2, 256, kWholeTile);
     }
+    // One tile a block where two would leave multiprocessors without work.
+    const bool few = s.jobs * ceil_div(all, 2) < target_.multiprocessors;
     if (s.keys > 128)
-      for (int64_t most : {128, 192}) add(2, 2, most, 4), add(3, 3, most, kWholeTile);
+      for (int64_t most : {128, 192}) {
+        if (few) add(1, 1, most, 4);
+        add(2, 2, most, 4), add(3, 3, most, kWholeTile);
+      }
     return list;
   }
 
