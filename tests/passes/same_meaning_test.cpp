@@ -62,6 +62,43 @@ TEST(SameMeaning, RangesThatOperandsHaveAreKept) {
             "");
 }
 
+TEST(SameMeaning, RepeatedNumbersAreThemselves) {
+  const auto without_expand = [](const Match& m, PassContext&) {
+    Patch patch;
+    patch.replace(m.root->output(0), patch.node("Mul", {m.value("x"), m.value("b")}));
+    return std::optional(patch);
+  };
+  const auto without_expand_of_sum = [](const Match& m, PassContext&) {
+    Patch patch;
+    patch.replace(m.root->output(0),
+                  patch.node("Mul", {patch.node("Add", {m.value("x"), m.value("b")}), m.value("b")}));
+    return std::optional(patch);
+  };
+  const std::string shape = "%n: int64[2] = constant [3, 4]\n";
+  EXPECT_EQ(
+      error_of("Mul(x, Expand(b, s))", without_expand,
+               shape + "%c: float32[1,4] = constant [0, 0, 0, 0]\n%e = Expand(%c, %n)\n%y = Mul(%x, %e)"),
+      "");
+  EXPECT_EQ(error_of("Mul(Add(x, b), Expand(b, s))", without_expand_of_sum,
+                     shape + "%t = Add(%x, %z)\n%e = Expand(%z, %n)\n%y = Mul(%t, %e)"),
+            "");
+}
+
+TEST(SameMeaning, ElementsOfAnotherValueAreNotFree) {
+  // Right only since all that is reshaped are zeros.
+  const auto zero = [](const Match& m, PassContext&) {
+    Patch patch;
+    patch.replace(m.root->output(0),
+                  patch.node("Mul", {m.value("x"), patch.constant(Tensor::zeros(DType::kFloat32, {}))}));
+    return std::optional(patch);
+  };
+  EXPECT_EQ(
+      error_of("Mul(x, Reshape(b, s))", zero,
+               "%s: int64[2] = constant [1, 4]\n%c: float32[4] = constant [0, 0, 0, 0]\n%e = Reshape(%c, "
+               "%s)\n%y = Mul(%x, %e)"),
+      "");
+}
+
 TEST(SameMeaning, WhatIsNotPointwiseIsLeftAlone) {
   EXPECT_EQ(error_of(
                 "Softmax(x)", [](const Match& m, PassContext&) { return one(m, "Neg"); }, "%y = Softmax(%x)"),

@@ -29,6 +29,19 @@ bool is_computable(const Value& value) {
          !node->is("Cast") && !node->is("CastLike");
 }
 
+/// What repeats its operand's numbers: a given number stays itself.
+const Value& behind_expand(const Value& value) {
+  const Node* node = value.producer();
+  return node && node->is("Expand") ? behind_expand(*node->input(0)) : value;
+}
+
+/// A value of its own: not another one's elements, of which a rule may know more than that they are numbers.
+bool is_free(const Value& value) {
+  const OpDef* def = value.producer() ? OpRegistry::global().find(*value.producer()) : nullptr;
+  return !value.producer() ||
+         (def && (def->fusion == FusionKind::kReduction || def->fusion == FusionKind::kContraction));
+}
+
 bool is_number_or_truth(const Value& value) {
   return value.type.is_tensor() && (value.type.dtype == DType::kFloat32 || value.type.dtype == DType::kBool);
 }
@@ -44,7 +57,8 @@ Tensor in_double(const Tensor& t) {
 class Expression {
  public:
   /// Whether everything down from `value` can be computed from values that cannot, which are given.
-  bool collect(const Value& value) {
+  bool collect(const Value& repeated) {
+    const Value& value = behind_expand(repeated);
     if (!seen_.insert(&value).second) return true;
     if (uniform_value(&value)) return true;
     if (!is_number_or_truth(value)) return false;
@@ -82,7 +96,8 @@ class Evaluator {
     for (const Value* v : given) known_.emplace(v, points(v->type.dtype, order++));
   }
 
-  const Datum& of(const Value& value) {
+  const Datum& of(const Value& repeated) {
+    const Value& value = behind_expand(repeated);
     if (const auto it = known_.find(&value); it != known_.end()) return it->second;
     if (const auto number = uniform_value(&value)) {
       const Tensor& all = *value.constant;
@@ -124,6 +139,8 @@ std::string difference_in_meaning(const Value& old, const Value& made) {
   if (!before.collect(old) || !after.collect(made)) return "";
   for (const Value* v : after.given())
     if (std::ranges::find(before.given(), v) == before.given().end()) return "";
+  for (const Value* v : before.given())
+    if (!is_free(*v) && std::ranges::find(after.given(), v) == after.given().end()) return "";
   try {
     Evaluator evaluator(before.given());
     const Tensor& expected = evaluator.of(old).tensor;
