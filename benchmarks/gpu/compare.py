@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wootz beside PyTorch eager and torch.compile on one GPU, all by graph replay, in turns in one run.
 
-    compare.py --wootz PROGRAM --out FOLDER [--rows resnet50:1,resnet50:128:bf16,resnet50:8:tf32,...] [--autotune] [--alone] [--resume]
+    compare.py --wootz PROGRAM --out FOLDER [--rows resnet50:1,resnet50:128:bf16,resnet50:8:tf32,...] [--autotune | --eager | --alone] [--resume]
                [--rounds 5] [--no-verify] [--until SECONDS] [--row-seconds SECONDS] [--inductor FOLDER] [--turns FILE]
     compare.py --prefill --out FOLDER [--rows ...] [--autotune] [--processes 6] [--inductor FOLDER]
 
@@ -10,8 +10,8 @@ Needs torch, torchvision, transformers, onnx, onnxscript (networks.py beside ben
 with --precision fp16 (or bf16, tf32, fp32, where a row says so); its device time for a run (inputs on the device, copies apart) is what
 `wootz bench` measures. PyTorch runs the same weights in the same type, channels_last for pictures: eager, torch.compile with frozen weights,
 and with --autotune its max-autotune too, which takes minutes the first time (its choices stay in the folder that --inductor names, under
---out where it does not; what --row-seconds cuts off continues there). `peer` and `peer_ms` are the fastest of them. --alone measures Wootz
-without them, --no-verify builds without the builds' own checks (the row's error is measured either way). Times are medians over the rounds
+--out where it does not; what --row-seconds cuts off continues there). `peer` and `peer_ms` are the fastest of them. --eager leaves
+torch.compile out, --alone PyTorch altogether, --no-verify builds without the builds' own checks (the row's error is measured either way). Times are medians over the rounds
 of each round's median. Errors are relative Frobenius norms against PyTorch in float32 with TF32 off, the largest over the outputs. Device
 memory is what the card has less while the program runs, its context included; PyTorch's is that of eager alone, the smaller one; neither
 is given where another process took or gave memory meanwhile. One JSON line a row goes to FOLDER/compare.jsonl, the engine's plan and times
@@ -93,7 +93,7 @@ def outputs_of(o, network, batch, engine, environment):
 
 
 def compile_peers(peers, row, o, phase):
-    for key in list(MODES)[: 2 if o.autotune else 1]:
+    for key in [] if o.eager else list(MODES)[: 2 if o.autotune else 1]:
         try:
             with phase(key, o.row_seconds, card=False):
                 peers.compile(key)
@@ -189,6 +189,7 @@ def parsed():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--rows", default=ROWS)
     parser.add_argument("--autotune", action="store_true", help="torch.compile's max-autotune too; takes minutes")
+    parser.add_argument("--eager", action="store_true", help="PyTorch without torch.compile")
     parser.add_argument("--alone", action="store_true", help="Wootz without PyTorch's times")
     parser.add_argument("--no-verify", action="store_true", help="build without the builds' own checks")
     parser.add_argument("--row-seconds", type=float, default=300, help="limit of each torch.compile")
