@@ -121,7 +121,8 @@ const Command kCommands[] = {
     {"build", "compile an ONNX model into an engine", wootz::cli::run_build},
     {"run", "run an engine or model on arrays from a .npz file", wootz::cli::run_run},
     {"bench", "measure latency, throughput and each step", wootz::cli::run_bench},
-    {"inspect", "show an engine's inputs, outputs and facts", wootz::cli::run_inspect},
+    {"inspect", "show an engine's inputs, outputs and facts, the tensors of a file, or what a cache holds",
+     wootz::cli::run_inspect},
     {"explain", "show where every node went, which kernel won, and what it cost", wootz::cli::run_explain},
     {"verify", "hold an engine against expected values or the reference", wootz::cli::run_verify},
     {"compare", "compare the results of two engines, models or runtimes, tensor by tensor",
@@ -141,7 +142,10 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
           "model", o.model,
           compares ? "an .onnx model, a .wtz engine, an .npz of results, or one of reference:, onnxruntime:, "
                      "openvino:, torch: and a path"
-                   : "an .onnx model or a .wtz engine")
+          : std::string(c.name) == "inspect" ? "an .onnx model, a .wtz engine, arrays in an .npz or .npy, a "
+                                               "timing cache, a file of decisions or the "
+                                               "folder of compiled kernels"
+                                             : "an .onnx model or a .wtz engine")
       ->required();
   if (compares || std::string(c.name) == "diff")
     command->add_option("other", o.other, "the other side, likewise")->required();
@@ -215,6 +219,11 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
     command->add_option("--iterations", o.iterations, "runs to measure instead of a duration")
         ->check(CLI::PositiveNumber);
   }
+  if (name == "inspect")
+    command->add_option(
+        "--match", o.match,
+        "tensors of these names (* stands for any characters), also of an .onnx model's or an engine's "
+        "weights, which are shown instead; entries of a cache whose problem or tactic is called so");
   if (name == "explain") {
     command->add_option("--width", o.width, "columns; 0: the terminal's")->check(CLI::NonNegativeNumber);
     command->add_option("--html", o.html,

@@ -207,34 +207,4 @@ int run_bench(const Options& o) {
   return report_shadow(engine, o);
 }
 
-int run_inspect(const Options& o) {
-  const Engine engine = open_model(o);
-  if (o.json) {
-    std::printf("%s\n", engine.explain_json().c_str());
-    return 0;
-  }
-  const auto j = nlohmann::json::parse(engine.explain_json());
-  std::printf("%s: engine of %s for %s, built by Wootz %s\n", o.model.c_str(), engine.model_name().c_str(),
-              j["device"].get<std::string>().c_str(), j["wootz"].get<std::string>().c_str());
-  const auto print = [](const char* what, const std::vector<TensorInfo>& list) {
-    for (const TensorInfo& t : list) {
-      std::string dims;
-      for (const std::string& d : t.dims) dims += (dims.empty() ? "" : ",") + d;
-      std::printf("  %s %s: %s[%s]\n", what, t.name.c_str(), std::string(dtype_name(t.dtype)).c_str(),
-                  t.has_shape ? dims.c_str() : "...");
-    }
-  };
-  print("input", engine.inputs());
-  print("output", engine.outputs());
-  const auto& memory = j["memory"];
-  std::printf("  activations: %.2f MB at the tuned shapes (no plan can be below %.2f)",
-              memory["activations_bytes"].get<double>() / 1e6,
-              memory["live_bound_bytes"].get<double>() / 1e6);
-  const auto formula = memory["activations_formula"].get<std::string>();
-  std::printf("%s\n", formula.empty() ? "" : (", bytes near them: " + formula).c_str());
-  for (const auto& [key, value] : j["facts"].items())
-    std::printf("  %s: %s\n", key.c_str(), value.get<std::string>().c_str());
-  return 0;
-}
-
 }  // namespace wootz::cli

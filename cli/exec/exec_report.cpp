@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
@@ -79,10 +80,18 @@ void print_summary(const InferenceRun& run, const ExecOptions& o) {
     std::printf("Warning: the CPU was busy throughout; the GPU may wait for it\n");
 }
 
+/// By the names of today's exports and by those that trtexec's own reader of such files asks for.
 void export_times(const std::string& path, const InferenceRun& run) {
   auto j = nlohmann::json::array();
   for (const InferenceTime& t : run.times)
-    j.push_back({{"startH2dMs", t.start_ms},
+    j.push_back({{"startInMs", t.start_ms},
+                 {"endInMs", t.start_ms},
+                 {"startOutMs", t.end_ms},
+                 {"endOutMs", t.end_ms},
+                 {"inMs", 0},
+                 {"outMs", 0},
+                 {"endToEndMs", t.latency_ms()},
+                 {"startH2dMs", t.start_ms},
                  {"endH2dMs", t.start_ms},
                  {"startComputeMs", t.start_ms},
                  {"endComputeMs", t.end_ms},
@@ -121,6 +130,36 @@ void report_profile(const Engine& engine, const NamedData& inputs, const ExecOpt
   if (!o.export_profile.empty()) write_text_file(o.export_profile, j.dump(1));
 }
 
+/// As trtexec's layer information words a tensor's layout and type; other types by their own names.
+std::string format_text(const nlohmann::json& value) {
+  const auto dtype = value["dtype"].get<std::string>();
+  static const std::map<std::string, std::pair<const char*, const char*>, std::less<>> kTexts = {
+      {"float32", {"Row major linear FP32", "Channel major FP32 format"}},
+      {"float16", {"Row major linear FP16 format", "Channel major FP16 format"}},
+      {"bfloat16", {"Row major linear BFloat16 format", "BFloat16"}},
+      {"int8", {"Row major Int8 format", "Channel major Int8 format"}},
+      {"uint8", {"Row major linear UInt8 format", "Channel major UInt8 format"}},
+      {"float8e4m3fn", {"Row major linear FP8 format", "FP8"}},
+      {"int32", {"Row major linear Int32", "Int32"}},
+      {"int64", {"Row major linear Int64 format", "Int64"}},
+      {"bool", {"Row major linear BOOL", "Bool"}},
+      {"float64", {"Double", "Double"}},
+      {"int16", {"Int16", "Int16"}},
+      {"uint16", {"UInt16", "UInt16"}},
+      {"uint32", {"UInt32", "UInt32"}},
+      {"uint64", {"UInt64", "UInt64"}}};
+  const auto known = kTexts.find(dtype);
+  if (known == kTexts.end()) return dtype;
+  return value.value("channels_last", false) ? known->second.second : known->second.first;
+}
+
+std::string metadata_text(const nlohmann::json& nodes) {
+  std::string text;
+  for (const auto& node : nodes)
+    text += (text.empty() ? "" : "\x1e") + ("[ONNX Layer: " + node.get<std::string>() + "]");
+  return text;
+}
+
 void report_layers(const Engine& engine, const ExecOptions& o) {
   const auto all = nlohmann::json::parse(engine.explain_json());
   auto layers = nlohmann::json::array(), bindings = nlohmann::json::array();
@@ -136,7 +175,8 @@ void report_layers(const Engine& engine, const ExecOptions& o) {
       auto list = nlohmann::json::array();
       if (s.contains(key))
         for (const auto& v : s[key])
-          list.push_back({{"Name", v["name"]}, {"Dimensions", v["dims"]}, {"Format/Datatype", v["dtype"]}});
+          list.push_back(
+              {{"Name", v["name"]}, {"Dimensions", v["dims"]}, {"Format/Datatype", format_text(v)}});
       return list;
     };
     layers.push_back({{"Name", name},
@@ -145,7 +185,7 @@ void report_layers(const Engine& engine, const ExecOptions& o) {
                       {"Outputs", values("outputs")},
                       {"TacticName", s["tactic"].get<std::string>() +
                                          (s["config"] == "" ? "" : " " + s["config"].get<std::string>())},
-                      {"Metadata", s["nodes"]}});
+                      {"Metadata", metadata_text(s["nodes"])}});
   }
   for (const TensorInfo& t : engine.inputs()) bindings.push_back(t.name);
   for (const TensorInfo& t : engine.outputs()) bindings.push_back(t.name);

@@ -5,6 +5,7 @@
 #include <wootz/doctor.h>
 #include <wootz/engine.h>
 #include <wootz/error.h>
+#include <wootz/inspect.h>
 #include <wootz/logger.h>
 #include <wootz/mixed.h>
 #include <wootz/op.h>

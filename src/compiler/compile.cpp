@@ -447,9 +447,11 @@ class Build {
     }
   }
 
+  /// The first whatever it costs: it is as small as the one before it, and mostly the batch's.
   void try_steps(const std::vector<std::vector<Dims>>& steps) {
-    for (const std::vector<Dims>& dims : steps)
-      if (seconds_at(dims) < kSmallStep || is_affordable(dims)) (void)try_shape(dims, false);
+    for (size_t i = 0; i < steps.size(); ++i)
+      if (i == 0 || seconds_at(steps[i]) < kSmallStep || is_affordable(steps[i]))
+        (void)try_shape(steps[i], false);
   }
 
   /// Whether a trial at these dims keeps verification within its share, by what the tuned ones took.

@@ -24,6 +24,7 @@
 #include "passes/precision/integer_products.h"
 #include "passes/precision/lower_precision.h"
 #include "passes/recognise/lower_attention.h"
+#include "passes/recognise/missed_norms.h"
 #include "passes/recognise/recognise_activations.h"
 #include "passes/recognise/recognise_attention.h"
 #include "passes/recognise/recognise_norms.h"
@@ -51,7 +52,7 @@ std::vector<Phase> pipeline() {
       {"patches", {patch_products(), eliminate_reshapes(), eliminate_transposes()}, true},
       // After recognition: norms and attention keep their sums in float32 as one operator. Before layouts and
       // fusion: casts join regions.
-      {"precision", {expand_quantize(), lower_precision(), simplify_algebra()}, false},
+      {"precision", {missed_norms(), expand_quantize(), lower_precision(), simplify_algebra()}, false},
       // Products merge when their types are final. Layouts before fusion: regions do not span layouts.
       {"layout", {merge_parallel_products(), merge_rolls(), sink_casts(), assign_layouts()}, false},
       {"fuse", {fuse(), permit_tf32()}, false},

@@ -97,8 +97,10 @@ std::string missed_line(const EngineData& engine) {
   size_t count = 0;
   double gain = 0;
   for (const RemarkRecord& r : engine.remarks)
-    if (r.text.starts_with("not fused") || r.text.starts_with("not recognised")) ++count, gain += r.gain_us;
-  if (count == 0) return "Not fused: nothing that a rule came close to\n";
+    if ((r.text.starts_with("not fused") || r.text.starts_with("not recognised")) &&
+        (r.gain_us > 0 || !r.edit.empty()))
+      ++count, gain += r.gain_us;
+  if (count == 0) return "Not fused: nothing that would save time where a rule came close\n";
   return "Not fused: " + std::to_string(count) + (count == 1 ? " place" : " places") +
          " that would save about " + time_text(gain) +
          "; see Remarks for each condition and the change of the model that would allow it\n";

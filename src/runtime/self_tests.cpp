@@ -2,6 +2,7 @@
 #include "runtime/self_tests.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/device_backend.h"
 #include "device/region.h"
@@ -18,6 +19,22 @@ namespace {
 struct Operand {
   Tensor memory;
   void* first = nullptr;
+};
+
+/// Memory of the backend as large as an operand's, which is on the host.
+class BackendMemory {
+ public:
+  BackendMemory(const Backend& backend, size_t bytes) : backend_(&backend), p_(backend.allocate(bytes)) {}
+  BackendMemory(BackendMemory&& other) noexcept
+      : backend_(other.backend_), p_(std::exchange(other.p_, nullptr)) {}
+  ~BackendMemory() {
+    if (p_) backend_->release(p_);
+  }
+  void* at(size_t offset) const { return static_cast<char*>(p_) + offset; }
+
+ private:
+  const Backend* backend_;
+  void* p_;
 };
 
 Operand make_operand(const TensorDesc& d) {
@@ -61,7 +78,10 @@ std::string name_of(const Node& node) { return node.origins.empty() ? node.op : 
 class SelfTestRun {
  public:
   SelfTestRun(const EngineData& engine, const Backend& backend)
-      : engine_(engine), backend_(backend), stream_(backend.make_stream(engine.threads)) {
+      : engine_(engine),
+        backend_(backend),
+        device_(as_device(backend)),
+        stream_(backend.make_stream(engine.threads)) {
     std::vector<Dims> dims;
     for (const Value* v : engine.graph->inputs()) dims.push_back(engine.tuned_shapes.at(v->name));
     plan_ = plan_strides(*engine.graph, bind_shapes(*engine.graph, dims), sharing_of(engine));
@@ -71,11 +91,12 @@ class SelfTestRun {
   void run(const SelfTest& test) {
     const Node& node = *nodes_[test.step];
     if (!is_region(node) || plan_.interpreted[test.step]) return;
-    const Problem problem = problem_of(node, plan_, engine_.threads);
+    const Problem problem = problem_of(node, plan_, device_ ? 1 : engine_.threads);
     const std::vector<Datum> inputs = self_test_inputs(problem, test.seed);
     if (inputs.size() != problem.inputs.size()) return;
     const MadeKernel made =
         make_kernel(problem, engine_.steps[test.step], backend_, [](const Kernel&) { return true; });
+    if (device_ && !is_device_kernel(*made.kernel)) return;
     launch(problem, inputs, *made.kernel);
     for (size_t i = 0; i < std::min(test.at.size(), problem.outputs.size()); ++i) {
       const RegionJudgement found = judge(problem.outputs[i], outputs_[i], test, i);
@@ -92,26 +113,59 @@ class SelfTestRun {
  private:
   void launch(const Problem& problem, const std::vector<Datum>& inputs, Kernel& kernel) {
     std::vector<Operand> operands;
-    std::vector<void*> in, out;
     outputs_.clear();
     for (size_t i = 0; i < inputs.size(); ++i) {
       const TensorDesc& d = problem.inputs[i];
-      in.push_back(nullptr);
-      if (d.constant || d.dtype == DType::kUndefined) continue;
-      operands.push_back(make_operand(d));
-      in.back() = operands.back().first;
-      copy_strided(d.dtype, d.dims, inputs[i].tensor.data(), contiguous_strides(d.dims), in.back(),
-                   d.strides);
+      const bool has_none = d.constant || d.dtype == DType::kUndefined;
+      operands.push_back(has_none ? Operand() : make_operand(d));
+      if (!has_none)
+        copy_strided(d.dtype, d.dims, inputs[i].tensor.data(), contiguous_strides(d.dims),
+                     operands.back().first, d.strides);
     }
-    for (const TensorDesc& d : problem.outputs) {
+    for (const TensorDesc& d : problem.outputs)
       outputs_.push_back(d.dtype == DType::kUndefined ? Operand() : make_operand(d));
-      out.push_back(outputs_.back().first);
-    }
+    if (device_)
+      launch_on_device(operands, kernel);
+    else
+      launch_on_host(operands, kernel);
+    if (std::exception_ptr error = stream_->take_error()) std::rethrow_exception(error);
+  }
+
+  void launch_on_host(const std::vector<Operand>& operands, Kernel& kernel) {
+    std::vector<void*> in, out;
+    for (const Operand& o : operands) in.push_back(o.first);
+    for (const Operand& o : outputs_) out.push_back(o.first);
     Tensor workspace = Tensor::zeros(DType::kUint8, {static_cast<int64_t>(kernel.workspace_bytes()) + 64});
     stream_->begin_run();
     kernel.launch({in.data(), out.data(), workspace.data(), stream_.get()});
     stream_->end_run();
-    if (std::exception_ptr error = stream_->take_error()) std::rethrow_exception(error);
+  }
+
+  void launch_on_device(const std::vector<Operand>& operands, Kernel& kernel) {
+    auto& stream = static_cast<DeviceStream&>(*stream_);
+    std::vector<BackendMemory> memory;
+    std::vector<void*> in, out;
+    const auto upload = [&](const Operand& o, std::vector<void*>& addresses) {
+      addresses.push_back(nullptr);
+      if (!o.first) return;
+      memory.emplace_back(backend_, o.memory.size_bytes());
+      stream.upload(memory.back().at(0), o.memory.data(), o.memory.size_bytes());
+      addresses.back() = memory.back().at(offset_of(o));
+    };
+    for (const Operand& o : operands) upload(o, in);
+    for (const Operand& o : outputs_) upload(o, out);
+    const BackendMemory workspace(backend_, kernel.workspace_bytes() + 64);
+    stream.begin_run();
+    kernel.launch({in.data(), out.data(), workspace.at(0), &stream});
+    stream.end_run();
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      if (Operand& o = outputs_[i]; o.first)
+        stream.download(o.memory.data(), static_cast<char*>(out[i]) - offset_of(o), o.memory.size_bytes());
+    stream.synchronize();
+  }
+
+  static size_t offset_of(const Operand& o) {
+    return static_cast<size_t>(static_cast<const char*>(o.first) - o.memory.as<char>());
   }
 
   static RegionJudgement judge(const TensorDesc& d, const Operand& found, const SelfTest& test,
@@ -133,6 +187,7 @@ class SelfTestRun {
 
   const EngineData& engine_;
   const Backend& backend_;
+  const DeviceBackend* device_;  // the same, where it is one
   std::unique_ptr<Stream> stream_;
   ShapePlan plan_;
   std::vector<const Node*> nodes_;
@@ -158,7 +213,8 @@ std::vector<Datum> self_test_inputs(const Problem& problem, uint64_t seed) {
 
 void run_self_tests(const EngineData& engine) {
   const Backend* backend = find_backend(BackendRegistry::global(), engine.backend);
-  if (engine.self_tests.empty() || !backend || as_device(*backend)) return;
+  if (engine.self_tests.empty() || !backend) return;
+  if (const DeviceBackend* device = as_device(*backend); device && !device->can_run()) return;
   SelfTestRun run(engine, *backend);
   for (const SelfTest& test : engine.self_tests) run.run(test);
 }

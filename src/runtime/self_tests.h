@@ -11,8 +11,9 @@ namespace wootz {
 /// Empty where an input that is no constant holds anything but floats.
 std::vector<Datum> self_test_inputs(const Problem& problem, uint64_t seed);
 
-/// Runs the engine's self-tests on the host with the kernels that its contexts will use. Throws
-/// Error(kInvalidEngine) with region, tactic, expected and found. Engines for a device are not tested.
+/// Runs the engine's self-tests with the kernels that its contexts will use, on its device where that is here;
+/// regions that run on the host beside a device are passed over. Throws Error(kInvalidEngine) with region,
+/// tactic, expected and found.
 void run_self_tests(const EngineData& engine);
 
 }  // namespace wootz

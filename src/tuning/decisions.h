@@ -24,6 +24,7 @@ class Decisions {
 
   const Decision* find(const std::string& problem_key) const;
   void put(const std::string& problem_key, Decision decision);
+  const std::map<std::string, Decision>& by_problem() const { return by_problem_; }
   bool has_changed() const { return has_changed_; }
 
  private:

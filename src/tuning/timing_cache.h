@@ -19,6 +19,7 @@ class TimingCache {
 
   std::optional<double> find(const std::string& key) const;
   void put(const std::string& key, double time_us) { times_[key] = time_us; }
+  const std::map<std::string, double>& times() const { return times_; }  // by key()
   size_t size() const { return times_.size(); }
   size_t skipped() const { return skipped_; }
 

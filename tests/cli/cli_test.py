@@ -305,6 +305,44 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(set(os.listdir(self.folder)), before)
 
 
+    def test_inspect_shows_tensors(self):
+        x = np.array([[1, 2, np.nan], [-3, 0, np.inf]], np.float32)
+        arrays = self.save("arrays.npz", x=x, ids=np.arange(5), words=np.array(["a", "b"]))
+        shown = {t["name"]: t for t in json.loads(self.check(DONE, "", "inspect", arrays, "--json").stdout)["tensors"]}
+        self.assertEqual((shown["x"]["shape"], shown["x"]["nan"], shown["x"]["infinite"], shown["x"]["zeros"]), ([2, 3], 1, 1, 1))
+        self.assertEqual((shown["x"]["min"], shown["x"]["max"], shown["x"]["mean"]), (-3, 2, 0))
+        self.assertEqual((sum(shown["x"]["histogram"]), shown["ids"]["histogram"][0], shown["ids"]["mean"]), (4, 1, 2))
+        self.assertNotIn("mean", shown["words"])
+        text = self.check(DONE, "", "inspect", arrays, "--match", "x").stdout
+        self.assertIn("x: float32[2,3], 0.0 kB, from -3 to 2, mean 0", text)
+        self.assertIn("1 of 3 tensors", text)
+        self.check(WRONG_CALL, "none of 3 tensors", "inspect", arrays, "--match", "y*")
+        np.save(self.path("one.npy"), x)
+        self.assertIn("one: float32[2,3]", self.check(DONE, "", "inspect", "one.npy").stdout)
+        weights = {t["name"]: t for t in json.loads(self.check(DONE, "", "inspect", self.model, "--match", "*", "--json").stdout)["tensors"]}
+        self.assertIn([4, 3, 3, 3], [t["shape"] for t in weights.values()])
+        self.assertIn("tensors,", self.check(DONE, "", "inspect", self.engine, "--match", "*").stdout)
+
+    def test_inspect_shows_caches(self):
+        self.check(DONE, "", "build", self.model, "-o", "c.wtz", "--shapes", "x:1x3x8x8", "--timing-cache", "times.txt", "--decisions",
+                   "decisions.txt")
+        times = json.loads(self.check(DONE, "", "inspect", "times.txt", "--json").stdout)
+        self.assertEqual(times["cache"], "times")
+        self.assertEqual(times["problems"], sum(t["fastest"] for t in times["tactics"]))
+        self.assertEqual(times["entries"], sum(t["entries"] for t in times["tactics"]))
+        text = self.check(DONE, "", "inspect", "times.txt", "--match", "*conv*").stdout
+        self.assertRegex(text, r"\d+\.\d+ us  cpu\.conv\.")
+        decided = json.loads(self.check(DONE, "", "inspect", "decisions.txt", "--json", "--match", "*").stdout)
+        self.assertEqual((decided["cache"], len(decided["matching"])), ("decisions", decided["entries"]))
+        kernels = self.path("kernels")
+        os.makedirs(kernels)
+        for name in ["ab12-12.9.cubin", "cd34-12.9.cubin", "cd34-13.0.cubin", "notes.txt"]:
+            self.write(os.path.join("kernels", name), b"1234")
+        found = json.loads(self.check(DONE, "", "inspect", kernels, "--json").stdout)
+        self.assertEqual((found["cache"], found["entries"], found["problems"], found["skipped"], found["bytes"]),
+                         ("compiled kernels", 3, 2, 1, 12))
+        self.check(NO_FILE, "cannot be read", "inspect", "nothing.txt")
+
     def test_reduce(self):
         small = self.path("small.onnx")
         chain = self.path("chain.onnx")

@@ -68,6 +68,9 @@ TEST(Fuse, ContractionTails) {
            {"two convolutions and one sum",
             conv_graph("%c = Conv(%x, %w)\n%d = Conv(%r, %w)\n%y = Add(%c, %d)"),
             "contraction: Conv\ncontraction: Conv Add\n", ""},
+           {"a residual sum, which the second convolution has",
+            conv_graph("%c = Conv(%x, %w)\n%d = Conv(%c, %w)\n%y = Add(%c, %d)"),
+            "contraction: Conv\ncontraction: Conv Add\n", "it has joined Conv"},
        })
     check_fusion(c);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/recognise/recognise_norms.h"
 
+#include "passes/recognise/missed_norms.h"
 #include "tests/passes/harness.h"
 
 namespace wootz::pass_tests {
@@ -135,6 +136,40 @@ TEST(RecogniseNorms, LpNorm) {
               },
               1e-5, gpu);
   check_case(recognise_norms(), {"cheap launches", head(clipped + "%y = Div(%x, %c)"), ""});
+}
+
+/// What is told of a norm that stays as it is written; empty where nothing is.
+std::string told(const std::string& text) {
+  const auto graph = read_graph(text);
+  PassContext context(test_target(), {});
+  run_pass(*graph, recognise_norms(), context);
+  EXPECT_FALSE(run_pass(*graph, missed_norms(), context));
+  std::string all;
+  for (const Remark& r : context.remarks) {
+    EXPECT_GT(r.gain_us, 0);
+    EXPECT_FALSE(r.edit.empty());
+    all += r.text + "; ";
+  }
+  return all;
+}
+
+TEST(RecogniseNorms, WhatFailedIsTold) {
+  EXPECT_EQ(told(graph(kMean + kVariance + "%y = Div(%d, %s)")), "");
+  EXPECT_EQ(told(graph(kMean + kVariance + "%y = Div(%x, %s)")), "");  // no norm
+  const std::string over_channels =
+      "graph(%x: float32[n,3,4]) -> (%y) {\n%axes: int64[1] = constant [1]\n%e: float32[] = constant "
+      "0.00001\n";
+  EXPECT_EQ(told(over_channels + kMean + kVariance + "%y = Div(%d, %s)\n}"),
+            "not recognised as layer normalisation: it is over axes [1] of 3: expected the last ones; ");
+  EXPECT_EQ(told(graph(kMean + kVariance + "%r = Reciprocal(%s)\n%y = Mul(%d, %r)", "%y, %v")),
+            "not recognised as layer normalisation: a value inside of it is read elsewhere too; ");
+  EXPECT_EQ(told("graph(%x: float32[n,w]) -> (%y) {\n%axes: int64[1] = constant [-1]\n%e: float32[] = "
+                 "constant 0.00001\n%q = Mul(%x, %x)\n%v = ReduceMean(%q, %axes)\n%a = Add(%v, %e)\n%s = "
+                 "Sqrt(%a)\n%y = Div(%x, %s)\n}"),
+            "not recognised as RMS normalisation: the sizes of its axes are known only while running; ");
+  EXPECT_EQ(told("graph(%x: float32[n,4], %e: float32[]) -> (%y) {\n%axes: int64[1] = constant [-1]\n" +
+                 kMean + kVariance + "%y = Div(%d, %s)\n}"),
+            "not recognised as layer normalisation: what is added to the variance is no constant number; ");
 }
 
 }  // namespace

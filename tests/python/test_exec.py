@@ -186,6 +186,31 @@ class ExecTest(unittest.TestCase):
         self.assertEqual(os.path.getsize(os.path.join(self.folder, "y.output.1x4x6x6.float32.raw")), 576)
         self.bad("--profilingVerbosity=loud", part="expected layer_names_only")
 
+    def test_exports_are_read_as_trtexecs(self):
+        """By the fields that scripts for trtexec's exports read: a table of layers, one of inferences, bytes of each layer."""
+        self.good("--exportProfile=profile.json", "--exportLayerInfo=layers.json", "--profilingVerbosity=detailed", "--exportTimes=times.json")
+        count, *rows = self.read("profile.json")
+        self.assertGreater(count["count"], 0)
+        self.assertAlmostEqual(sum(row["percentage"] for row in rows), 100, places=3)
+        for row in rows:
+            self.assertAlmostEqual(row["averageMs"] * count["count"], row["timeMs"], places=6)
+        stamps = ["startInMs", "endInMs", "startComputeMs", "endComputeMs", "startOutMs", "endOutMs"]
+        spans = ["inMs", "computeMs", "outMs", "latencyMs", "endToEndMs", "h2dMs", "d2hMs"]
+        for row in self.read("times.json"):
+            self.assertEqual([row[s] for s in stamps], sorted(row[s] for s in stamps))
+            self.assertTrue(all(row[s] >= 0 for s in spans))
+        sizes = {"FP32": 4, "FP16": 2, "Int8": 1, "UInt8": 1, "Int32": 4, "Int64": 8, "BOOL": 1}
+        layers = self.read("layers.json")
+        names = [row["name"] for row in rows]
+        for layer in layers["Layers"]:
+            self.assertIn(layer["Name"], names)
+            self.assertTrue(layer["LayerType"] and layer["TacticName"])
+            self.assertTrue(layer["Metadata"] == "" or layer["Metadata"].startswith("[ONNX Layer: "))
+            for tensor in layer["Inputs"] + layer["Outputs"]:
+                kinds = [kind for kind in sizes if kind in tensor["Format/Datatype"].split()]
+                self.assertEqual(len(kinds), 1, tensor)
+                self.assertGreater(int(np.prod(tensor["Dimensions"])) * sizes[kinds[0]], 0)
+
     def test_debug_tensors(self):
         self.good("--markDebug=c", "--saveDebugTensors=c:numpy", engine=False)
         self.assertEqual(np.load(os.path.join(self.folder, "debug_tensors.npz"))["c"].shape, (1, 4, 6, 6))

@@ -36,6 +36,28 @@ inline std::vector<double> centered_matrix(const Tensor& x, const Tensor* zero, 
   return values;
 }
 
+/// Zero points by the flat index of a matrix operand's element; 0 where there are none.
+class MatrixZeros {
+ public:
+  MatrixZeros(const Tensor& x, const Tensor* zero, QuantizeSide side, const char* what) {
+    if (!zero)
+      values_ = {0};
+    else if (zero->size() == 1)
+      values_ = {load_double(*zero, 0)};
+    else
+      values_ = matrix_parameters(*zero, x.dims(), side, what);
+  }
+  double at(int64_t i) const { return values_[values_.size() == 1 ? 0 : static_cast<size_t>(i)]; }
+
+ private:
+  std::vector<double> values_;
+};
+
+/// A sum of products as the int32 that it wraps to.
+inline double as_int32(double sum) {
+  return static_cast<double>(static_cast<int32_t>(static_cast<int64_t>(sum)));
+}
+
 /// w - zero point of convolution weights: a scalar or one value for each map.
 inline std::vector<double> centered_weights(const Tensor& w, const Tensor* zero) {
   std::vector<double> values = w.to_doubles();

@@ -31,6 +31,31 @@ void evaluate(EvalContext& c) {
               c.output(0, DType::kInt32, dims));
 }
 
+void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<double> result) {
+  const auto a = c.attributes_as<ConvAttributes>();
+  const Tensor &x = c.input(0), &w = c.input(1);
+  const Window window = conv_window(a, x.dims(), w.dims());
+  const double x_zero = c.has_input(2) ? load_double(c.input(2), 0) : 0;
+  const std::vector<double> weights = centered_weights(w, c.has_input(3) ? &c.input(3) : nullptr);
+  const int64_t maps = w.dims()[0], channels = w.dims()[1], taps = window.taps(),
+                pixels = element_count(window.output), plane = element_count(window.input);
+  std::vector<int64_t> offsets(static_cast<size_t>(taps));
+  for (size_t i = 0; i < at.size(); ++i) {
+    const int64_t m = at[i] / pixels % maps, n = at[i] / pixels / maps,
+                  first_channel = m / (maps / a.group) * channels;
+    window_offsets(window, at[i] % pixels, 1, offsets.data());
+    double sum = 0;
+    for (int64_t ch = 0; ch < channels; ++ch) {
+      const int64_t source = (n * x.dims()[1] + first_channel + ch) * plane;
+      const double* weight = weights.data() + (m * channels + ch) * taps;
+      for (int64_t k = 0; k < taps; ++k)
+        if (const int64_t from = offsets[static_cast<size_t>(k)]; from >= 0)
+          sum += (load_double(x, source + from) - x_zero) * weight[k];
+    }
+    result[i] = as_int32(sum);
+  }
+}
+
 double flops(const Node&, std::span<const Dims> inputs, std::span<const Dims> outputs) {
   return 2.0 * static_cast<double>(element_count(outputs[0])) *
          static_cast<double>(dims_product(inputs[1], 1, inputs[1].size()));
@@ -67,6 +92,7 @@ void register_op(OpRegistry& registry) {
   d.fusion = FusionKind::kContraction;
   d.infer = infer;
   d.evaluate = evaluate;
+  d.evaluate_elements = evaluate_elements;
   d.flops = flops;
   d.samples = samples;
   registry.add(std::move(d));

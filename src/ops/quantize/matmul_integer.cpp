@@ -27,6 +27,26 @@ void evaluate(EvalContext& c) {
   store_int32(result, c.output(0, DType::kInt32, p.output));
 }
 
+void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<double> result) {
+  const Tensor &a = c.input(0), &b = c.input(1);
+  const MatMulProblem p = matmul_problem(a.dims(), b.dims());
+  const MatrixZeros a_zeros(a, optional_input(c, 2), QuantizeSide::kRows, "a_zero_point"),
+      b_zeros(b, optional_input(c, 3), QuantizeSide::kColumns, "b_zero_point");
+  for (size_t i = 0; i < at.size(); ++i) {
+    const int64_t column = at[i] % p.n, row = at[i] / p.n % p.m;
+    int64_t rest = at[i] / p.n / p.m, a_at = row * p.k, b_at = column;
+    for (size_t d = p.batch.size(); d-- > 0; rest /= p.batch[d]) {
+      a_at += rest % p.batch[d] * p.a_strides[d];
+      b_at += rest % p.batch[d] * p.b_strides[d];
+    }
+    double sum = 0;
+    for (int64_t k = 0; k < p.k; ++k)
+      sum += (load_double(a, a_at + k) - a_zeros.at(a_at + k)) *
+             (load_double(b, b_at + k * p.n) - b_zeros.at(b_at + k * p.n));
+    result[i] = as_int32(sum);
+  }
+}
+
 double flops(const Node&, std::span<const Dims> inputs, std::span<const Dims> outputs) {
   return 2.0 * static_cast<double>(element_count(outputs[0])) *
          static_cast<double>(inputs[0].empty() ? 1 : inputs[0].back());
@@ -61,6 +81,7 @@ void register_op(OpRegistry& registry) {
   d.fusion = FusionKind::kContraction;
   d.infer = infer;
   d.evaluate = evaluate;
+  d.evaluate_elements = evaluate_elements;
   d.flops = flops;
   d.samples = samples;
   registry.add(std::move(d));

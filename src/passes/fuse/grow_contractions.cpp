@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "ops/registry.h"
 #include "passes/fuse/cost.h"
@@ -39,39 +41,73 @@ bool outweighs_launch(double bytes, const TargetTraits& target) {
   return bytes > target.launch_seconds * target.bytes_per_second;
 }
 
-/// Whether the target's 1x1 convolutions take a factor an image and channel on this one's input.
-bool takes_gates(const TargetTraits& target, const Node& mix) {
-  const Dims& w = mix.input(1)->constant->dims();
-  return is_one_of(mix.input(0)->type.dtype, target.gated_types) &&
-         w[0] % target.gated_channel_multiple == 0 && w[1] % target.gated_channel_multiple == 0;
-}
-
 /// Whether `x` may come to lie among other channels, at any of them.
 bool is_concatenated(const Value& x) {
   return std::any_of(x.uses().begin(), x.uses().end(), [](const Use& u) { return u.node->is("Concat"); });
 }
 
-/// The product of a convolution's input with one factor an image and channel (a squeeze-and-excite gate),
-/// where the target's kernels multiply while they read the input; else null.
-Node* gate_before(const Node& main, const Groups& groups, const SizeModel& sizes,
-                  const TargetTraits& target) {
-  Node* product =
-      is_channel_mix(main) && takes_gates(target, main) ? produced_by(main.input(0), "Mul") : nullptr;
-  if (!product || product->graph() != main.graph() || !is_read_once(product->output(0)) ||
-      groups[groups.group_of(product)].nodes.size() > 1)
-    return nullptr;
+/// The product of a convolution's input with one factor an image and channel: a squeeze-and-excite gate.
+struct Gate {
+  Node* product;
+  const Value* x;  // what the gate is on
+};
+
+std::optional<Gate> find_gate(const Node& main) {
+  Node* product = is_channel_mix(main) ? produced_by(main.input(0), "Mul") : nullptr;
+  if (!product || product->graph() != main.graph()) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const Value* gate = product->input(i);
     const Value* x = product->input(1 - i);
     if (gate->is_constant() || x->is_constant() || !has_rank(gate, 4) || x->layout != Layout::kChannelsLast ||
-        !same_shape(x, product->output(0)) || is_concatenated(*x))
+        !same_shape(x, product->output(0)))
       continue;
     const Shape &g = *gate->type.shape, &full = *x->type.shape;
     const SymbolTable& symbols = main.graph()->symbols();
     if ((symbols.equal(g[0], full[0]) || symbols.equal(g[0], 1)) && symbols.equal(g[1], full[1]) &&
         symbols.equal(g[2], 1) && symbols.equal(g[3], 1))
-      return outweighs_launch(2 * sizes.bytes_of(*x), target) ? product : nullptr;
+      return Gate{product, x};
   }
+  return std::nullopt;
+}
+
+/// Why the target's kernels cannot multiply by the gate while they read the input, and what would let them.
+struct GateRefusal {
+  std::string reason, edit;
+};
+
+std::optional<GateRefusal> refusal_of(const Gate& gate, const Node& main, const Groups& groups,
+                                      const SizeModel& sizes, const TargetTraits& target) {
+  const Dims& w = main.input(1)->constant->dims();
+  const int64_t multiple = target.gated_channel_multiple;
+  if (!is_one_of(gate.x->type.dtype, target.gated_types))
+    return GateRefusal{"the device's kernels take no gate on " + std::string(dtype_name(gate.x->type.dtype)),
+                       ""};
+  if (w[0] % multiple != 0 || w[1] % multiple != 0)
+    return GateRefusal{"kernels with a gate take channels in multiples of " + std::to_string(multiple) +
+                           ", found " + std::to_string(w[1]) + " to " + std::to_string(w[0]),
+                       "pad the channels with zeros to a multiple of " + std::to_string(multiple)};
+  if (!is_read_once(gate.product->output(0)) || groups[groups.group_of(gate.product)].nodes.size() > 1)
+    return GateRefusal{"its result is read elsewhere too", "let other nodes read it behind " + label(main) +
+                                                               ", or compute it for them once more"};
+  if (is_concatenated(*gate.x))
+    return GateRefusal{"what it multiplies is part of a concatenation", "concatenate a copy of it"};
+  if (!outweighs_launch(2 * sizes.bytes_of(*gate.x), target))
+    return GateRefusal{"moving it takes less time than starting a kernel", ""};
+  return std::nullopt;
+}
+
+/// The gate's product where the target's kernels multiply while they read the input; else null, and what
+/// failed is told where the target has such kernels.
+Node* gate_before(const Node& main, const Groups& groups, const SizeModel& sizes, PassContext& context) {
+  const std::optional<Gate> gate = find_gate(main);
+  if (!gate) return nullptr;
+  const auto refusal = refusal_of(*gate, main, groups, sizes, context.target);
+  if (!refusal) return gate->product;
+  if (!context.target.gated_types.empty())
+    context.remark(
+        gate->product->origins, "not fused into " + label(main) + " as a gate: " + refusal->reason,
+        refusal->edit.empty() ? 0 : 2 * sizes.bytes_of(*gate->x) / context.target.bytes_per_second * 1e6,
+        refusal->edit);
   return nullptr;
 }
 
@@ -235,9 +271,10 @@ Node* pool_behind_first_layer(const Node& main, const std::vector<Node*>& nodes,
 
 class Tail {
  public:
-  Tail(Node& main, Groups& groups, const SizeModel& sizes, PassContext& context)
-      : main_(main), groups_(groups), sizes_(sizes), context_(context), nodes_{&main} {
-    if (Node* gate = gate_before(main, groups, sizes, context.target)) nodes_.push_back(gate);
+  Tail(Node& main, Groups& groups, const SizeModel& sizes, PassContext& context,
+       std::vector<MissedFusion>& missed)
+      : main_(main), groups_(groups), sizes_(sizes), context_(context), missed_(missed), nodes_{&main} {
+    if (Node* gate = gate_before(main, groups, sizes, context)) nodes_.push_back(gate);
   }
 
   void grow() {
@@ -258,8 +295,8 @@ class Tail {
     const std::vector<Node*> left(nodes_.begin() + static_cast<ptrdiff_t>(best), nodes_.end());
     nodes_.resize(best);
     for (const auto& [node, why] : refused_)
-      if (is_pointwise(*node)) tell_missed(context_, sizes_, *node, main_, nodes_, why);
-    for (Node* node : left) tell_missed(context_, sizes_, *node, main_, nodes_, Missed::kReadElsewhere);
+      if (is_pointwise(*node)) missed_.push_back({node, &main_, nodes_, why});
+    for (Node* node : left) missed_.push_back({node, &main_, nodes_, Missed::kReadElsewhere});
     // A second result, of which the convolution's other readers wait for nothing.
     Node* const mean = mean_behind(main_, nodes_, sizes_, context_.target);
     Node* pool = pool_behind(main_, nodes_, sizes_, context_.target);
@@ -360,7 +397,8 @@ class Tail {
   Node& main_;
   Groups& groups_;
   const SizeModel& sizes_;
-  PassContext& context_;
+  const PassContext& context_;
+  std::vector<MissedFusion>& missed_;
   std::vector<Node*> nodes_;
   std::set<size_t> open_;  // indices of nodes that read the group, in graph order
   std::vector<std::pair<Node*, Missed>> refused_;
@@ -381,9 +419,16 @@ bool is_contraction(const Node& node) {
 }
 
 void grow_contractions(Groups& groups, const SizeModel& sizes, PassContext& context) {
+  std::vector<MissedFusion> missed;
   for (Node* node : groups.nodes())
     if (is_contraction(*node) && groups[groups.group_of(node)].nodes.size() == 1)
-      Tail(*node, groups, sizes, context).grow();
+      Tail(*node, groups, sizes, context, missed).grow();
+  for (const MissedFusion& m : missed) {  // when it is known where everything went
+    const std::vector<Node*>& region = groups[groups.group_of(m.node)].nodes;
+    const auto taker =
+        std::find_if(region.begin(), region.end(), [](const Node* n) { return is_contraction(*n); });
+    tell_missed(context, sizes, m, taker == region.end() ? nullptr : *taker);
+  }
 }
 
 }  // namespace wootz

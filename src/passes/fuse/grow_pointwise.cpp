@@ -55,7 +55,7 @@ void grow_pointwise(Groups& groups, const SizeModel& sizes, PassContext& context
       if (why == Missed::kNothing)
         groups.join(joined, "pointwise");
       else
-        tell_missed(context, sizes, *node, *producer, before.nodes, why);
+        tell_missed(context, sizes, {node, producer, before.nodes, why}, nullptr);
     }
   }
 }

@@ -33,7 +33,7 @@ std::string condition(Missed why, const Node& node, const Node& main, std::span<
   switch (why) {
     case Missed::kNothing: break;
     case Missed::kNotPointwise: return "it is no pointwise operator";
-    case Missed::kInOtherRegion: return "another region has it";
+    case Missed::kInOtherRegion: return "a region of pointwise nodes has it";
     case Missed::kShape:
       return "its shape differs: expected " + type_text(result) + ", found " + type_text(out);
     case Missed::kLayout:
@@ -82,17 +82,27 @@ std::string label(const Node& node) {
   return node.origins.empty() ? node.op : node.op + " " + node.origins.front();
 }
 
-void tell_missed(PassContext& context, const SizeModel& sizes, Node& node, const Node& main,
-                 std::span<Node* const> region, Missed why) {
-  std::vector<Node*> joined(region.begin(), region.end());
-  joined.push_back(&node);
-  Node* const alone = &node;
-  double seconds = region_seconds(region, sizes, context.target) +
-                   region_seconds(std::span<Node* const>(&alone, 1), sizes, context.target) -
-                   region_seconds(joined, sizes, context.target);
-  if (why == Missed::kInOtherRegion) seconds = 0;  // it has joined, elsewhere
-  context.remark(node.origins, "not fused into " + label(main) + ": " + condition(why, node, main, region),
-                 std::max(0.0, seconds) * 1e6, edit(why, node, main, region));
+void tell_missed(PassContext& context, const SizeModel& sizes, const MissedFusion& missed,
+                 const Node* taker) {
+  const Node &node = *missed.node, &main = *missed.main;
+  const std::string start = "not fused into " + label(main) + ": ";
+  if (taker && taker != &main) {
+    const bool reads_it = std::any_of(node.output(0)->uses().begin(), node.output(0)->uses().end(),
+                                      [&](const Use& u) { return u.node == taker; });
+    context.remark(node.origins,
+                   start +
+                       (reads_it ? label(*taker) + ", which reads it, computes it on the way"
+                                 : "it has joined " + label(*taker) + ", the other product that it reads") +
+                       "; there is nothing to gain");
+    return;
+  }
+  std::vector<Node*> joined = missed.region;
+  joined.push_back(missed.node);
+  const double seconds = region_seconds(missed.region, sizes, context.target) +
+                         region_seconds(std::span<Node* const>(&missed.node, 1), sizes, context.target) -
+                         region_seconds(joined, sizes, context.target);
+  context.remark(node.origins, start + condition(missed.why, node, main, missed.region),
+                 std::max(0.0, seconds) * 1e6, edit(missed.why, node, main, missed.region));
 }
 
 }  // namespace wootz

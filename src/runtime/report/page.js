@@ -82,17 +82,24 @@ function answer() {
     `${top}. The slowest region is ${slow.region} (${slow.nodes[0] || "no ONNX node"}): ${time(slow.time_us)}, ${percent(slow.time_us / total)} of all.` :
     "This engine was built without measuring (--no-tune): times are not known.";
   const gap = steps.length < 300 ? "; border-right:1px solid var(--panel)" : "";
+  const parts = [];  // of many steps, neighbours of one kind that are too narrow to point at are one part
   for (const s of steps) {
     if (!s.time_us) continue;
-    const part = el("div", {style: `flex:${s.time_us} 0 0; background:var(${kindColour(s)})${gap}`});
-    hover(part, `${s.region} · ${time(s.time_us)} · ${s.tactic} · ${s.nodes[0] || ""}`);
+    const last = parts.at(-1), narrow = us => us < total / 1200;
+    if (last && narrow(last.us) && narrow(s.time_us) && kindColour(last.steps[0]) === kindColour(s)) last.us += s.time_us, last.steps.push(s);
+    else parts.push({us: s.time_us, steps: [s]});
+  }
+  for (const p of parts) {
+    const s = p.steps[0], more = p.steps.length > 1 ? ` and ${p.steps.length - 1} more` : "";
+    const part = el("div", {style: `flex:${p.us} 0 0; background:var(${kindColour(s)})${gap}`});
+    hover(part, `${s.region}${more} · ${time(p.us)} · ${s.tactic} · ${s.nodes[0] || ""}`);
     part.addEventListener("click", () => select(s.i, true));
     $("strip").append(part);
   }
   const moved = steps.filter(s => s.movement && s.time_us > 0), moving = moved.reduce((t, s) => t + s.time_us, 0);
-  const missed = data.remarks.filter(r => /^not (fused|recognised)/.test(r.text)), gain = missed.reduce((t, r) => t + (r.gain_us || 0), 0);
+  const missed = data.remarks.filter(r => /^not (fused|recognised)/.test(r.text) && (r.gain_us > 0 || r.edit)), gain = missed.reduce((t, r) => t + (r.gain_us || 0), 0);
   $("answer").append(total ? ` Copies and reformats: ${moved.length ? `${moved.length}, ${time(moving)}, ${percent(moving / total)}` : "none"}.` : "",
-    ` Not fused where a rule came close: ${missed.length ? `${missed.length}, about ${time(gain)} (see Remarks)` : "nothing"}.`);
+    ` Not fused where a rule came close: ${missed.length ? `${missed.length}, about ${time(gain)} (see Remarks)` : "nothing that would save time"}.`);
   kinds.slice(0, 6).forEach((k, i) => legend($("kinds"), `--c${i}`, `${k} ${total ? percent(kindTimes.get(k) / total) : ""}`));
   if (kinds.length > 6) legend($("kinds"), "--c6", "others");
 }
@@ -313,13 +320,15 @@ function memory() {
 function types() {
   const root = $("types"), width = root.clientWidth || 1100, names = [...new Set(steps.flatMap(s => s.outputs.slice(0, 1).map(o => o.dtype)))].sort();
   root.setAttribute("viewBox", `0 0 ${width} 46`);
-  steps.forEach(s => {
-    if (!s.outputs[0]) return;
-    const r = svg("rect", {x: s.i / steps.length * width, y: 4, width: Math.max(1, width / steps.length - 0.4), height: 36, fill: `var(--c${names.indexOf(s.outputs[0].dtype) % 8})`});
-    hover(r, `step ${s.i} ${s.region}: ${s.outputs[0].dtype}`);
-    r.addEventListener("click", () => select(s.i, true));
+  const dtype = s => s.outputs[0] ? s.outputs[0].dtype : "";
+  for (let i = 0, end = 0; i < steps.length; i = end) {
+    for (end = i + 1; end < steps.length && dtype(steps[end]) === dtype(steps[i]);) ++end;
+    if (!dtype(steps[i])) continue;
+    const r = svg("rect", {x: i / steps.length * width, y: 4, width: Math.max(1, (end - i) / steps.length * width - 0.4), height: 36, fill: `var(--c${names.indexOf(dtype(steps[i])) % 8})`});
+    hover(r, (end - i > 1 ? `steps ${i} to ${end - 1}` : `step ${i} ${steps[i].region}`) + `: ${dtype(steps[i])}`);
+    r.addEventListener("click", () => select(steps[i].i, true));
     root.append(r);
-  });
+  }
   names.forEach((t, i) => legend($("typelegend"), `--c${i % 8}`, `${t}: ${steps.filter(s => s.outputs[0] && s.outputs[0].dtype === t).length} steps`));
 }
 
