@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "runtime/execution_state.h"
+#include "runtime/self_tests.h"
 
 #include "tests/compiler/compiled.h"
 #include "tests/cuda/cuda_case.h"
@@ -44,6 +45,20 @@ const std::string kChain = R"(graph(%x: float32[n,3], %z: float32[n,3]) -> (%y) 
 TEST_F(CudaRuntime, RunsAtSeveralShapes) {
   const auto engine = compile_for_gpu(kChain, {{"x", {4, 3}}, {"z", {4, 3}}});
   for (int64_t n : {4, 1, 33}) expect_matches_reference(kChain, engine, {ramp({n, 3}), ramp({n, 3})});
+}
+
+TEST_F(CudaRuntime, SelfTestsRunOnTheDevice) {
+  const auto engine = compile_for_gpu(kChain, {{"x", {4, 3}}, {"z", {4, 3}}});
+  ASSERT_FALSE(engine->self_tests.empty());
+  EXPECT_NO_THROW(run_self_tests(*engine));
+  engine->self_tests[0].expected[0][0] += 1;
+  try {
+    run_self_tests(*engine);
+    FAIL() << "a wrong element was not seen";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kInvalidEngine);
+    EXPECT_NE(e.message().find(" by cuda."), std::string::npos) << e.message();
+  }
 }
 
 TEST_F(CudaRuntime, ConcatAndConvolutionByWhateverServes) {
