@@ -34,7 +34,7 @@ class Applier {
     for (const auto& c : patch_.constants) add_constant(c);
     for (const auto& n : patch_.nodes) add_node(n);
     for (const auto& r : patch_.replacements)
-      if (r.by.made >= 0) check_meaning(*r.old, *resolve(r.by));
+      if (r.by.made >= 0 && !keeps_meaning(*r.old, *resolve(r.by), context)) return false;
     std::vector<Node*> candidates;
     for (const auto& r : patch_.replacements) {
       if (Node* p = r.old->producer()) candidates.push_back(p);
@@ -79,10 +79,17 @@ class Applier {
     }
   }
 
-  void check_meaning(const Value& old, const Value& by) const {
-    if (const std::string found = difference_in_meaning(old, by); !found.empty())
-      throw Error(ErrorKind::kInternal, "rule `" + std::string(rule_) + "` changes what '" + old.name +
-                                            "' is at some numbers: " + found + "; please report it");
+  /// Else the new nodes are gone again, and that is told once.
+  bool keeps_meaning(const Value& old, const Value& by, PassContext& context) {
+    const std::string found = difference_in_meaning(old, by);
+    if (found.empty()) return true;
+    const std::string text = "thrown out: rule `" + std::string(rule_) + "` changes what '" + old.name +
+                             "' is at some numbers: " + found + "; please report it";
+    erase_dead(made_nodes_);
+    if (std::none_of(context.remarks.begin(), context.remarks.end(),
+                     [&](const Remark& r) { return r.text == text; }))
+      context.remark(root_.origins, text);
+    return false;
   }
 
   void replace(Value* old, Value* by) {

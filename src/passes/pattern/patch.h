@@ -58,8 +58,8 @@ class Patch {
 /// Applies a patch whose new nodes stand before `root` (the last node of the match): infers the new nodes'
 /// types, checks them against the replaced values', rewires, merges origins, and drops what nothing reads any
 /// more. Names of replaced values move to what replaces them, so that outputs and marks keep their names.
-/// False when the change limit is reached or the rule is disabled. Error(kInternal) names the rule when types
-/// disagree.
+/// False when the change limit is reached, the rule is disabled, or what it makes of pointwise nodes is
+/// something else (same_meaning.h), which is a remark. Error(kInternal) names the rule when types disagree.
 bool apply_patch(Patch& patch, Node& root, std::string_view rule, PassContext& context);
 
 /// Drops the producers of values that nothing reads, upwards from `nodes`. Returns how many.
