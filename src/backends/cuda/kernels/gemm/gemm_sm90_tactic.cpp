@@ -21,8 +21,7 @@ constexpr HopperWay kWays[] = {
     {1, 128, 3, 0, 1, 0, 0}, {1, 256, 2, 1, 1, 0, 0}, {1, 256, 2, 1, 2, 0, 0}, {1, 192, 2, 0, 1, 0, 0},
     {1, 192, 2, 1, 1, 0, 0}, {1, 128, 2, 0, 1, 0, 0}, {1, 128, 2, 1, 1, 0, 0}, {2, 64, 2, 1, 1, 0, 0},
     {2, 128, 2, 1, 2, 1, 0}, {1, 64, 2, 1, 1, 0, 0},  {1, 256, 2, 1, 1, 0, 1}, {2, 128, 2, 1, 1, 0, 1},
-    {1, 256, 2, 0, 1, 0, 1}, {1, 64, 2, 1, 2, 0, 0},  {1, 64, 2, 1, 2, 1, 0},  {1, 128, 2, 1, 2, 1, 0},
-    {1, 64, 2, 1, 4, 1, 0},
+    {1, 256, 2, 0, 1, 0, 1},
 };
 
 // More for four products one after the other, between which warpgroups do not take turns.
@@ -262,7 +261,7 @@ class GemmSm90 final : public Tactic {
     const Contraction& c = o.contraction();
     if (!works(w, o) || room_for(w, o).stages < 3) return false;
     if (w.bn > 64 && c.n <= w.bn / 2) return false;  // half of every tile is empty
-    if (w.cluster > 1 && tiles_m(w, o) * tiles_n(w, c) * w.cluster < 64) return false;
+    if (w.cluster > 1 && tiles_m(w, o) * tiles_n(w, c) < 64) return false;
     if (w.resident)
       return o.blocks_k() <= 4 && tiles_n(w, c) <= target_.multiprocessors / 4 &&
              tiles_m(w, o) * tiles_n(w, c) > 2 * target_.multiprocessors;
