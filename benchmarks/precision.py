@@ -8,6 +8,8 @@ FOLDER has NAME.onnx, for the CPU also NAME.ref.npz (networks.py writes both). A
 samples. precision.jsonl in --results gets a line a row, in the place of an older one of the same row, and precision.md is written anew from all lines.
 """
 import argparse
+import concurrent.futures
+import contextlib
 import datetime
 import importlib
 import json
@@ -62,6 +64,22 @@ def report(rows):
     return text
 
 
+def measured(a, part):
+    """Each row, or the error that it ended with. What needs no device to itself (`prepare` of a part that has one) runs ahead."""
+    with contextlib.ExitStack() as stack:
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(4))
+        ahead = []
+        for text in a.rows or part.ROWS:
+            name, batch, precision = text.split(":")
+            job = (a, name, int(batch), precision, stack.enter_context(tempfile.TemporaryDirectory()))
+            ahead.append((text, job, pool.submit(part.prepare, *job) if hasattr(part, "prepare") else None))
+        for text, job, prepared in ahead:
+            try:
+                yield text, part.measure(*job, prepared.result()) if prepared else part.measure(*job)
+            except subprocess.CalledProcessError as error:
+                yield text, error
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", choices=["cpu", "gpu"])
@@ -71,6 +89,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2, help="of the CPU")
     parser.add_argument("--sums", action="store_true", help="quantize residual sums too (always on a GPU)")
+    parser.add_argument("--no-verify", action="store_true", help="the GPU's builds are not verified; the table has errors of whole outputs anyway")
     parser.add_argument("--logs", type=pathlib.Path, help="a folder for what the engines say")
     parser.add_argument("--commit", default=None, help="where there is no repository")
     parser.add_argument("--results", type=pathlib.Path, default=HERE / "results")
@@ -78,15 +97,12 @@ def main():
     sys.path.insert(0, str(HERE / a.suite))
     part = importlib.import_module("precision")
     path, failed = a.results / "precision.jsonl", False
-    for text in a.rows or part.ROWS:
-        name, batch, precision = text.split(":")
-        with tempfile.TemporaryDirectory() as scratch:
-            try:
-                row = part.measure(a, name, int(batch), precision, scratch)
-            except subprocess.CalledProcessError as error:
-                print(f"{text}: {(error.stderr or b'').decode(errors='replace').strip()[-600:]}", flush=True)
-                failed = True
-                continue
+    a.results.mkdir(parents=True, exist_ok=True)
+    for text, row in measured(a, part):
+        if isinstance(row, subprocess.CalledProcessError):
+            print(f"{text}: {(row.stderr or b'').decode(errors='replace').strip()[-600:]}", flush=True)
+            failed = True
+            continue
         row.update(commit=a.commit or commit(), date=datetime.date.today().isoformat())
         print(json.dumps(row), flush=True)
         rows = merged(path, [row])

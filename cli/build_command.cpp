@@ -16,9 +16,9 @@ int run_build(const Options& options) {
                                                  "'; `wootz tune` races it again here");
   if (o.output.empty()) o.output = std::filesystem::path(o.model).replace_extension(".wtz").string();
   writable_path(o.output);
-  const Engine engine = o.precision == "mixed"  ? search_types(o)
-                        : o.precision == "int8" ? build_in_int8(o)
-                                                : open_model(o);
+  const Engine engine = o.precision == "mixed"                          ? search_types(o)
+                        : o.precision == "int8" || o.precision == "fp8" ? build_in_int8(o)
+                                                                        : open_model(o);
   engine.save(o.output);
   const auto j = nlohmann::json::parse(engine.explain_json());
   if (o.json) {

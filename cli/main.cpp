@@ -65,9 +65,8 @@ void add_build_flags(CLI::App& command, Options& o) {
       "NAME:1x3x224x224, the shape to tune an input for; a range MIN..OPT..MAX is verified at its ends");
   command
       .add_option("--precision", o.precision,
-                  "fp32 (as the model states), tf32, fp16, bf16; build: int8, quantized on the samples and "
-                  "kept where "
-                  "that is faster, or mixed, the fastest mixture whose error on the samples stays within "
+                  "fp32 (as the model states), tf32, fp16, bf16; build: int8 (fp8: 8-bit floats), "
+                  "quantized on the samples and kept where that is faster, or mixed, the fastest mixture whose error on the samples stays within "
                   "--max-error")
       ->capture_default_str();
   command.add_option("--precision-of", o.precision_of,

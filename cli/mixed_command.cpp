@@ -114,6 +114,7 @@ Engine build_in_int8(const Options& o) {
   Options plain = o;
   plain.precision = Options().precision;
   BuildOptions b = build_options(plain);
+  b.precision = o.precision;
   ProgressLine line;
   b.progress = [&](const BuildProgress& p) { return line(p); };
   const Int8Result result = build_int8(o.model, b);

@@ -57,6 +57,7 @@ QuantizeOptions options_from(const nb::dict& kwargs) {
       {"method", [&](nb::handle v) { o.method = nb::cast<std::string>(v); }},
       {"percentile", [&](nb::handle v) { o.percentile = nb::cast<double>(v); }},
       {"per_channel", [&](nb::handle v) { o.per_channel = nb::cast<bool>(v); }},
+      {"float8", [&](nb::handle v) { o.float8 = nb::cast<bool>(v); }},
       {"signed_activations", [&](nb::handle v) { o.signed_activations = nb::cast<bool>(v); }},
       {"bias_correction", [&](nb::handle v) { o.bias_correction = nb::cast<bool>(v); }},
       {"equalize", [&](nb::handle v) { o.equalize = nb::cast<bool>(v); }},

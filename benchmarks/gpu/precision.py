@@ -5,11 +5,13 @@ replays on the device, in turns. Needs numpy, onnx and the program wootz. Inputs
 import json
 import pathlib
 import subprocess
+import sys
+import time
 
 import numpy as np
 import onnx
 
-ROWS = ["resnet50:128:int8", "bert_base:128:int8", "ssd300_vgg16_heads:64:int8", "vit_b_16:128:int8", "resnet50:1:int8", "bert_base:1:int8"]
+ROWS = ["resnet50:128:int8", "bert_base:128:int8", "ssd300_vgg16_heads:64:int8", "vit_b_16:128:int8", "vit_b_16:128:fp8", "bert_base:128:fp8", "resnet50:1:int8", "bert_base:1:int8"]
 LEAST_CHANNELS = 16  # that the matrix unit's 8-bit form takes: first layers stay float16
 # Convolutions at the start that stay float16 too: 64 to 64 channels at full resolution have a kernel with the pool behind them there.
 KEPT_AT_START = {"ssd300_vgg16_heads": 2}
@@ -46,11 +48,15 @@ def kept_layers(graph, name):
     return {*few, *(n.name for n in convolutions[:KEPT_AT_START.get(name, 0)])}
 
 
-def quantized(wootz, model, graph, name, scratch):
+def quantized(wootz, model, graph, name, precision, scratch):
     samples = []
     for seed in range(2):
         samples.append(scratch / f"sample{seed}.npz")
         np.savez(samples[-1], **inputs_of(graph, 1, seed))
+    if precision == "fp8":
+        out = scratch / "fp8.onnx"
+        call(wootz, "quantize", model, "-o", out, "--samples", *samples, "--float8", "--report-samples", "0")
+        return out, samples[0]
     keep = [x for layer in sorted(kept_layers(graph, name)) for x in ("--keep", layer)]
     out = scratch / "int8.onnx"
     call(wootz, "quantize", model, "-o", out, "--samples", *samples, "--fused-sums", "--method", "max", "--report-samples", "0", *keep)
@@ -78,29 +84,40 @@ def quality_of(found, expected):
     return f"cosine {cosine:.4f}"
 
 
-def measure(a, name, batch, precision, scratch):
-    if precision != "int8":
-        raise SystemExit(f"precision.py: {precision} is not measured on a GPU, expected int8")
-    scratch, wootz, model = pathlib.Path(scratch), a.wootz, pathlib.Path(a.folder) / f"{name}.onnx"
+def prepare(a, name, batch, precision, scratch):
+    """What takes the host alone: the quantized model, and what float32 gives."""
+    if precision not in ("int8", "fp8"):
+        raise SystemExit(f"precision.py: {precision} is not measured on a GPU, expected int8 or fp8")
+    scratch, model = pathlib.Path(scratch), pathlib.Path(a.folder) / f"{name}.onnx"
     graph = onnx.load(model, load_external_data=False).graph
-    bytes_model, sample = quantized(wootz, model, graph, name, scratch)
-    shapes = [x for n, array in inputs_of(graph, batch, 5).items() for x in ("--shapes", n + ":" + "x".join(map(str, array.shape)))]
-    engines = {"fp32": scratch / "fp32.wtz", "fp16": scratch / "fp16.wtz", "int8": scratch / "int8.wtz"}
-    call(wootz, "build", model, "-o", engines["fp32"], "--no-tune", "--no-verify")
-    for kind, source in (("fp16", model), ("int8", bytes_model)):
-        call(wootz, "build", source, "-o", engines[kind], "--device", "cuda:0", "--precision", "fp16", "--samples", sample, *shapes)
+    bytes_model, sample = quantized(a.wootz, model, graph, name, precision, scratch)
+    plain = scratch / "fp32.wtz"
+    call(a.wootz, "build", model, "-o", plain, "--no-tune", "--no-verify")
     arrays = inputs_of(graph, min(batch, CHECKED), 5)
-    expected = outputs(wootz, engines["fp32"], arrays, scratch)
-    found = {kind: outputs(wootz, engines[kind], arrays, scratch) for kind in ("fp16", "int8")}
-    times = {"fp16": [], "int8": []}
+    return graph, bytes_model, sample, arrays, outputs(a.wootz, plain, arrays, scratch)
+
+
+def measure(a, name, batch, precision, scratch, prepared):
+    graph, bytes_model, sample, arrays, expected = prepared
+    scratch, wootz, model = pathlib.Path(scratch), a.wootz, pathlib.Path(a.folder) / f"{name}.onnx"
+    shapes = [x for n, array in inputs_of(graph, batch, 5).items() for x in ("--shapes", n + ":" + "x".join(map(str, array.shape)))]
+    engines = {"fp16": scratch / "fp16.wtz", precision: scratch / f"{precision}.wtz"}
+    for kind, source in (("fp16", model), (precision, bytes_model)):
+        # Random weights in float16 may miss the bound on samples, which is a fifth of that on random inputs.
+        more = (["--samples", sample] if kind != "fp16" else []) + (["--no-verify"] if a.no_verify else [])
+        began = time.monotonic()
+        call(wootz, "build", source, "-o", engines[kind], "--device", "cuda:0", "--precision", "fp16", *more, *shapes)
+        print(f"{name}:{batch} {kind}: built in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    found = {kind: outputs(wootz, engines[kind], arrays, scratch) for kind in engines}
+    times = {kind: [] for kind in engines}
     for _ in range(a.rounds):
         for kind in times:
             text = call(wootz, "bench", engines[kind], "--iterations", "60", "--json")
             times[kind].append(json.loads(text[text.index("{"):])["device"]["run_us"] / 1e3)
             if a.logs:
                 (a.logs / f"{name}-{batch}-{kind}.bench.json").write_text(text)
-    fp16, int8 = (float(np.median(times[kind])) for kind in ("fp16", "int8"))
+    fp16, eight = (float(np.median(times[kind])) for kind in ("fp16", precision))
     device = call("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").splitlines()[0]
-    return {"suite": "gpu", "network": name, "batch": batch, "precision": precision, "wootz_ms": round(int8, 4), "fp16_ms": round(fp16, 4),
-            "error": error_of(found["int8"], expected), "fp16_error": error_of(found["fp16"], expected),
-            "quality": quality_of(found["int8"], expected), "chosen": precision if int8 < fp16 else "fp16", "device": device}
+    return {"suite": "gpu", "network": name, "batch": batch, "precision": precision, "wootz_ms": round(eight, 4), "fp16_ms": round(fp16, 4),
+            "error": error_of(found[precision], expected), "fp16_error": error_of(found["fp16"], expected),
+            "quality": quality_of(found[precision], expected), "chosen": precision if eight < fp16 else "fp16", "device": device}

@@ -468,6 +468,7 @@ Row measure(const Backend& backend, const Layer& layer, int64_t batch, const Opt
       std::max(region.flops / (options.dtype == DType::kUint8 ? 1400e12 : 750e12), region.bytes / 4.27e12) *
           1e6,
       candidates_of(backend, region.problem)};
+  if (row.candidates.empty()) return row;  // a first layer of bytes
   make_kernels(row.candidates, region.problem);
   for (const Candidate& c : row.candidates)
     if (!c.failure.empty()) std::printf("  FAILED %s: %.300s\n", c.label().c_str(), c.failure.c_str());

@@ -13,6 +13,8 @@ void add_range_flags(CLI::App& c, QuantizeOptions& o) {
       ->capture_default_str();
   c.add_flag("--signed", o.signed_activations,
              "activations as int8 around 0 instead of uint8 with a zero point");
+  c.add_flag("--float8", o.float8,
+             "MatMul and Gemm get 8-bit floats (E4M3) instead of integers (for Hopper GPUs)");
   c.add_flag("--bias-correction", o.bias_correction,
              "take the mean error of rounded weights out of the bias");
   c.add_flag("--equalize", o.equalize, "make the weight ranges of neighbouring convolutions alike first");

@@ -33,7 +33,7 @@ struct MixedResult {
   Engine engine;
   std::vector<MixedTrial> trials;
   std::string reason;  // of the choice
-  std::string types;     // JSON: the types chosen, the reasons, every trial
+  std::string types;   // JSON: the types chosen, the reasons, every trial
 };
 
 /// Builds float32, then each 16-bit type as a whole; where its error is over the budget, a part of the
@@ -54,7 +54,8 @@ struct Int8Result {
 /// Quantizes the float32 model on options.samples (wootz/quantize.h; on GPUs residual sums too, convolutions
 /// of fewer than 16 input channels not), builds it and the model as it is in `other`, and keeps the faster
 /// one; untuned builds and builds for a GPU that is not here are not timed and stay int8. options.precision
-/// is not read. Throws Error: kInvalidArgument without samples or for a model that is quantized already.
+/// "fp8" asks for floats of 8 bits (E4M3, MatMul and Gemm, GPUs of compute capability 9.0) in place of
+/// integers. Throws Error: kInvalidArgument without samples or for a model that is quantized already.
 WOOTZ_API Int8Result build_int8(const std::string& onnx_path, const BuildOptions& options);
 
 }  // namespace wootz

@@ -22,6 +22,7 @@ struct QuantizeOptions {
   double percentile = 99.99;        // of the elements that "percentile" keeps inside
   bool per_channel = true;          // a scale for each output channel of weights
   bool signed_activations = false;  // int8 around zero instead of uint8 with a zero point
+  bool float8 = false;              // float8e4m3fn instead of integers: MatMul and Gemm, for Hopper GPUs
   bool bias_correction = false;     // takes the mean error of rounded weights out of the bias
   bool equalize = false;            // cross-layer equalization of convolutions before anything is measured
   double balance = 0;               // 0: off; (0, 1]: share of activations' outliers that goes into weights

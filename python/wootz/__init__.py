@@ -46,7 +46,7 @@ def quantize(model, output, samples=None, **options):
     nodes (with reason or signal to noise), outputs (errors, top-1 agreement), notes, samples, calibration (JSON text).
 
     samples: an iterable of {input name: array}. Options: method="mse" (or "max", "percentile", "entropy"),
-    percentile=99.99, per_channel=True, signed_activations=False, bias_correction=False, equalize=False, balance=0.0,
+    percentile=99.99, per_channel=True, signed_activations=False, float8=False, bias_correction=False, equalize=False, balance=0.0,
     dynamic=False (no samples needed), sums=False, depthwise=False, least_channels=1, fused_sums=False,
     keep=[patterns of nodes that stay float32],
     calibration=text of an earlier report instead of samples, max_samples=512, report_samples=4, threads=0,

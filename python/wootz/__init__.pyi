@@ -86,6 +86,7 @@ def quantize(
     percentile: float = 99.99,
     per_channel: bool = True,
     signed_activations: bool = False,
+    float8: bool = False,
     bias_correction: bool = False,
     equalize: bool = False,
     balance: float = 0.0,

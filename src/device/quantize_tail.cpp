@@ -56,6 +56,24 @@ bool take_quantize_tail(ScalarProgram& program, DType result, QuantizeTail& tail
   return true;
 }
 
+bool take_float8_tail(ScalarProgram& program, QuantizeTail& tail) {
+  const int cast = last_register(program);
+  if (program.results.size() != 1 || program.results[0] != cast || program.instructions.size() < 2)
+    return false;
+  const ScalarInstruction &end = program.instructions.back(),
+                          &div = program.instructions[program.instructions.size() - 2];
+  if (end.op != ScalarOp::kCast || end.dtype != DType::kFloat8E4M3FN || end.a != cast - 1 ||
+      div.op != ScalarOp::kDiv)
+    return false;
+  const auto scale = immediate(program, div.b);
+  const int value = div.a;
+  if (!scale || (value != cast - 2 && !(program.instructions.size() == 2 && value == 0))) return false;
+  tail.scale = *scale;
+  program.instructions.resize(program.instructions.size() - 2);
+  program.results[0] = value;
+  return true;
+}
+
 std::optional<std::string> drop_sum_cast(ContractionView& view) {
   ScalarProgram& p = view.tail.program;
   const int operands = static_cast<int>(p.operands.size());

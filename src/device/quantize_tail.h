@@ -25,6 +25,10 @@ struct QuantizeTail {
 /// where it ends otherwise; the program is then as it was.
 bool take_quantize_tail(ScalarProgram& program, DType result, QuantizeTail& tail);
 
+/// Takes division and rounding off the end of a program whose result is float8e4m3fn; leaves `tail` but its
+/// scale as it is. False where it ends otherwise; the program is then as it was.
+bool take_float8_tail(ScalarProgram& program, QuantizeTail& tail);
+
 /// Takes the Cast of the sums to float32 out of the tail, so that the rest is a tail of a float32 result. It
 /// need not come first: a residual in 8 bits may be dequantized before it. Or tells why there is no such
 /// Cast.

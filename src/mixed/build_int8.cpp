@@ -69,16 +69,25 @@ std::string milliseconds(double x) {
 }  // namespace
 
 Int8Result build_int8(const std::string& onnx_path, const BuildOptions& options) {
+  const bool floats = options.precision == "fp8";
+  const std::string name = floats ? "fp8" : "int8";
   if (options.samples.empty())
     throw Error(
         ErrorKind::kInvalidArgument,
-        "int8: expected samples (--samples FILE.npz) to measure ranges on, found none; a model that has "
-        "QuantizeLinear already is built without --precision int8");
+        name +
+            ": expected samples (--samples FILE.npz) to measure ranges on, found none; a model that has "
+            "QuantizeLinear already is built without --precision " +
+            name);
   const bool on_gpu = options.device.starts_with("cuda");
+  if (floats && !on_gpu)
+    throw Error(ErrorKind::kInvalidArgument,
+                "fp8: expected a GPU of compute capability 9.0 (--device cuda), found '" + options.device +
+                    "'; CPUs have kernels of 8-bit integers (int8)");
   const ScratchFolder folder;
   const std::string bytes = folder.file("int8.onnx");
   QuantizeOptions q;
-  q.fused_sums = on_gpu;
+  q.float8 = floats;
+  q.fused_sums = on_gpu && !floats;
   q.least_channels = on_gpu ? kGpuChannels : 1;
   q.report_samples = 0;
   q.threads = options.threads;
@@ -94,13 +103,13 @@ Int8Result build_int8(const std::string& onnx_path, const BuildOptions& options)
   b.precision = on_gpu ? "fp16" : "fp32";
   Int8Result result{build(bytes, b), true, 0, 0, b.precision, ""};
   if (options.device.find("sm_") != std::string::npos || !options.tune) {
-    result.reason = "int8 as asked for: nothing was timed";
+    result.reason = name + " as asked for: nothing was timed";
     return result;
   }
   const Engine plain = build(onnx_path, b);
   time_both(options, plain, result);
   result.is_int8 = result.int8_ms < kBytesGain * result.other_ms;
-  result.reason = std::string(result.is_int8 ? "int8" : b.precision) + ": int8 took " +
+  result.reason = std::string(result.is_int8 ? name : b.precision) + ": " + name + " took " +
                   milliseconds(result.int8_ms) + ", " + b.precision + " " + milliseconds(result.other_ms);
   if (!result.is_int8) result.engine = plain;
   return result;

@@ -40,7 +40,7 @@ class Inserter {
       const Calibration::Entry* e = range_of(*original(t.x));
       if (!e)
         entry.quantized = false, entry.reason = "the calibration has no range for '" + t.x->name + "'";
-      else if (!(parameters_of(e->range, calibration_.is_signed).scale >= kLeastScale))
+      else if (!(parameters(*e).scale >= kLeastScale))
         entry.quantized = false, entry.reason = "'" + t.x->name + "' is 0 in every sample";
       else
         quantize_target(t, *e);
@@ -57,6 +57,11 @@ class Inserter {
     const auto it = source_.find(x);
     return it == source_.end() ? x : it->second;
   }
+
+  QuantParameters parameters(const Calibration::Entry& e) const {
+    return activation_parameters(e.range, calibration_.is_signed, options_.float8);
+  }
+  DType weight_type() const { return options_.float8 ? DType::kFloat8E4M3FN : DType::kInt8; }
 
   const Calibration::Entry* range_of(const Value& v) const {
     const auto it = calibration_.tensors.find(v.name);
@@ -79,7 +84,7 @@ class Inserter {
 
   /// Q and DQ behind `x`; `all` readers in this graph read the result, or only the targets.
   Value* quantize_activation(Value* x, const Calibration::Entry& e, bool all) {
-    const QuantParameters p = parameters_of(e.range, calibration_.is_signed);
+    const QuantParameters p = parameters(e);
     Value* scale = constant(x->name + "_scale", Tensor::scalar_float(p.scale));
     Tensor zero = Tensor::zeros(p.type, {});
     *zero.as<uint8_t>() = static_cast<uint8_t>(p.zero);
@@ -102,15 +107,17 @@ class Inserter {
     const auto it = dequantized_.find(x);
     Value* dq = it != dequantized_.end() ? it->second : quantize_activation(x, e, feeds_conv_.contains(x));
     node.set_input(0, dq);
-    const double x_scale = double(parameters_of(e.range, calibration_.is_signed).scale);
+    const double x_scale = double(parameters(e).scale);
     // A channel of tiny weights and a large bias would need more than 32 bits for the bias.
     Value* bias = node.is("MatMul") ? nullptr : node.input(2);
-    const bool integer_bias = bias && bias->is_constant() && bias->constant->size() == t.channels();
+    const bool integer_bias =
+        !options_.float8 && bias && bias->is_constant() && bias->constant->size() == t.channels();
     std::vector<double> least;
     if (integer_bias)
       for (float b : bias->constant->span<float>())
         least.push_back(std::fabs(double(b)) / kLargestBias / x_scale);
-    const QuantizedWeights q = quantize_weights(*t.w->constant, t.weight_axis, options_.per_channel, least);
+    const QuantizedWeights q =
+        quantize_weights(*t.w->constant, t.weight_axis, options_.per_channel, least, weight_type());
     const std::vector<double> correction = correction_of(t, x->name, q);
     set_weights(t, q);
     if (node.is("MatMul")) return add_correction(node, correction);
@@ -128,7 +135,7 @@ class Inserter {
     const std::string& name = t.w->name;
     Value* bytes = constant(name + "_quantized", q.q);
     Value* scale = constant(name + "_scale", Tensor::from<float>(DType::kFloat32, dims, q.scales));
-    Value* zero = constant(name + "_zero_point", Tensor::zeros(DType::kInt8, dims));
+    Value* zero = constant(name + "_zero_point", Tensor::zeros(weight_type(), dims));
     t.node->set_input(
         1, add("DequantizeLinear", name + "_DequantizeLinear", {bytes, scale, zero}, t.node, axis));
   }
@@ -196,6 +203,13 @@ class Inserter {
 };
 
 }  // namespace
+
+QuantParameters activation_parameters(const ActivationRange& range, bool is_signed, bool float8) {
+  constexpr double kTop = 448;
+  if (!float8) return parameters_of(range, is_signed);
+  return {static_cast<float>(std::max(std::fabs(range.low), std::fabs(range.high)) / kTop), 0,
+          DType::kFloat8E4M3FN};
+}
 
 std::vector<Value*> sum_operands(const Graph& graph, const std::vector<QuantTarget>& targets, bool fused) {
   std::set<const Node*> convs;

@@ -13,9 +13,13 @@ namespace wootz {
 struct InsertOptions {
   bool per_channel = true;
   bool sums = false, fused_sums = false;
+  bool float8 = false;  // float8e4m3fn instead of integers; biases stay float32
   /// By activation; where given, the mean error of rounding leaves the bias.
   std::map<std::string, ChannelMeans> means;
 };
+
+/// The parameters of an activation under these options.
+QuantParameters activation_parameters(const ActivationRange& range, bool is_signed, bool float8);
 
 /// Puts QuantizeLinear and DequantizeLinear around the targets' operands: activations as the calibration
 /// says, weights int8, biases of Conv and Gemm int32 with the product of both scales. What feeds a

@@ -65,6 +65,9 @@ class Quantization {
       bad("percentile: expected more than 50 and at most 100, found " + std::to_string(options_.percentile));
     if (!(options_.balance >= 0 && options_.balance <= 1))
       bad("balance: expected a number from 0 to 1, found " + std::to_string(options_.balance));
+    if (options_.float8 &&
+        (options_.bias_correction || options_.dynamic || options_.sums || options_.fused_sums))
+      bad("float8: expected no bias correction, dynamic ranges or residual sums, which are of integers");
     if (options_.max_samples == 0) bad("samples: expected at least 1, found 0");
     if (!options_.calibration.empty() && (options_.bias_correction || options_.balance > 0))
       bad("bias correction and balancing need samples: a calibration file has ranges alone");
@@ -120,7 +123,8 @@ class Quantization {
   void quantize_by_samples() {
     TargetChoice choice = targets();
     Calibration calibration;
-    InsertOptions insert{options_.per_channel, options_.sums || options_.fused_sums, options_.fused_sums, {}};
+    InsertOptions insert{
+        options_.per_channel, options_.sums || options_.fused_sums, options_.fused_sums, options_.float8, {}};
     if (!options_.calibration.empty()) {
       calibration = Calibration::from_json(options_.calibration);
       check_names(calibration);
@@ -180,7 +184,8 @@ class Quantization {
                               std::to_string(kFewSamples) + ", better a hundred");
     for (const auto& [name, s] : stats) {
       if (s.histogram.empty()) continue;
-      c.tensors[name] = {choose_range(s.histogram, method_, options_.percentile, c.is_signed),
+      c.tensors[name] = {choose_range(s.histogram, options_.float8 ? RangeMethod::kMax : method_,
+                                      options_.percentile, c.is_signed),
                          s.histogram.low(), s.histogram.high()};
       note_dead_channels(name, s);
     }

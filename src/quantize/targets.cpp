@@ -24,6 +24,7 @@ std::string read_target(Node& node, const QuantizeOptions& options, QuantTarget&
   if (!t.w->is_constant()) return "both operands are computed";
   if (t.x->is_constant()) return "its first operand is constant";
   const int64_t rank = t.x->type.rank(), weight_rank = t.w->type.rank();
+  if (t.is_conv() && options.float8) return "convolutions have no kernels of 8-bit floats";
   if (t.is_conv()) {
     t.groups = node.attributes.get<int64_t>("group", 1);
     if (node.input(2) && !node.input(2)->is_constant()) return "its bias is computed";

@@ -4,15 +4,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/element.h"
+
 namespace wootz {
 namespace {
 
-constexpr double kTop = 127;
+constexpr double kTop = 127, kFloat8Top = 448;
 
 }  // namespace
 
 QuantizedWeights quantize_weights(const Tensor& w, int64_t axis, bool per_channel,
-                                  const std::vector<double>& least) {
+                                  const std::vector<double>& least, DType type) {
+  const bool floats = type == DType::kFloat8E4M3FN;
   const int64_t channels = w.dims()[static_cast<size_t>(axis)];
   std::vector<double> most(static_cast<size_t>(channels), 0);
   const float* p = w.as<float>();
@@ -21,25 +24,28 @@ QuantizedWeights quantize_weights(const Tensor& w, int64_t axis, bool per_channe
       most[static_cast<size_t>(c)] = std::max(most[static_cast<size_t>(c)], std::fabs(double(p[at])));
     });
   for (size_t c = 0; c < most.size(); ++c) {
-    most[c] /= kTop;
+    most[c] /= floats ? kFloat8Top : kTop;
     if (!least.empty()) most[c] = std::max(most[c], least[c]);
   }
   if (!per_channel) most.assign(1, most.empty() ? 0 : *std::max_element(most.begin(), most.end()));
-  QuantizedWeights q{Tensor::zeros(DType::kInt8, w.dims()), {}, axis};
+  QuantizedWeights q{Tensor::zeros(type, w.dims()), {}, axis};
   for (double m : most) q.scales.push_back(m > 0 ? static_cast<float>(m) : 1.0f);
   if (w.size() > 0)
     for_each_channel(w.dims(), axis, [&](int64_t at, int64_t c) {
-      const double v = std::nearbyint(double(p[at] / q.scale_of(c)));
-      q.q.as<int8_t>()[at] = static_cast<int8_t>(std::clamp(v, -kTop, kTop));
+      const float v = p[at] / q.scale_of(c);
+      const double rounded = std::clamp(std::nearbyint(double(v)), -kTop, kTop);
+      q.q.as<uint8_t>()[at] =
+          floats ? small_from_float(type, v, true) : static_cast<uint8_t>(static_cast<int8_t>(rounded));
     });
   return q;
 }
 
 Tensor QuantizedWeights::dequantized() const {
   Tensor w = Tensor::zeros(DType::kFloat32, q.dims());
+  const std::vector<double> values = q.to_doubles();
   if (w.size() > 0)
     for_each_channel(q.dims(), axis, [&](int64_t at, int64_t c) {
-      w.as<float>()[at] = static_cast<float>(q.as<int8_t>()[at]) * scale_of(c);
+      w.as<float>()[at] = static_cast<float>(values[static_cast<size_t>(at)]) * scale_of(c);
     });
   return w;
 }

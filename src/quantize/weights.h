@@ -7,7 +7,7 @@
 
 namespace wootz {
 
-/// Weights as int8 around 0: w is about q * scales[channel].
+/// Weights as int8 or float8e4m3fn around 0: w is about q * scales[channel].
 struct QuantizedWeights {
   Tensor q;
   std::vector<float> scales;  // one, or one for each index of the axis
@@ -18,9 +18,10 @@ struct QuantizedWeights {
   Tensor dequantized() const;
 };
 
-/// The largest magnitude becomes 127. `least` (empty, or one a channel) bounds the scales from below.
+/// The largest magnitude becomes 127, or 448 of float8e4m3fn. `least` (empty, or one a channel) bounds the
+/// scales from below.
 QuantizedWeights quantize_weights(const Tensor& w, int64_t axis, bool per_channel,
-                                  const std::vector<double>& least = {});
+                                  const std::vector<double>& least = {}, DType type = DType::kInt8);
 
 /// The mean of each channel of an activation, as it is and as 8 bits give it.
 struct ChannelMeans {

@@ -2,6 +2,7 @@
 // Products and convolutions of 8-bit integers with what quantized models have behind them. Scales of sums are
 // powers of two and biases whole numbers, so float32 is exact and results must be the references' bit by bit.
 #pragma once
+#include "ir/element.h"
 #include "tests/cuda/contraction_cases.h"
 
 namespace wootz {
@@ -31,13 +32,27 @@ inline Tensor zero_of(DType type, int value) {
   return t;
 }
 
+/// From -3 to 3, as float8e4m3fn.
+inline Tensor small_integers(const Dims& dims, unsigned seed) {
+  Tensor t = Tensor::zeros(DType::kFloat8E4M3FN, dims);
+  for (int64_t i = 0; i < t.size(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    const int x = static_cast<int>(seed >> 24) % 7 - 3;
+    t.as<uint8_t>()[i] = small_from_float(t.dtype(), static_cast<float>(x), true);
+  }
+  return t;
+}
+
 class BytesRegion {
  public:
   BytesRegion(CudaCase& test, const BytesCase& c) : test_(test), c_(c) {}
 
   CudaCase& product(int64_t m, int64_t k, int64_t n) {
     operands({m, k}, {k, n}, Storage::kRowMajor, k);
-    test_.node("MatMulInteger", {"0", "1", "2"}, {"sum"});
+    if (is_float8())
+      test_.node("MatMulFloat8", {"0", "1"}, {"sum"}, {}, "wootz");
+    else
+      test_.node("MatMulInteger", {"0", "1", "2"}, {"sum"});
     finish({n}, {m, n}, Storage::kRowMajor, n);
     return test_;
   }
@@ -56,7 +71,15 @@ class BytesRegion {
   }
 
  private:
+  bool is_float8() const { return c_.a == DType::kFloat8E4M3FN; }
+
   void operands(const Dims& a, const Dims& b, Storage storage, int64_t k) {
+    if (is_float8()) {
+      // Whole numbers of few digits: sums are exact in the 14 bits that the matrix unit keeps of them.
+      test_.input(small_integers(a, 1), storage).constant(small_integers(b, 2));
+      next_ = 2, shift_ = 4;
+      return;
+    }
     test_.input(random_tensor(c_.a, a, 1, 127), storage);
     test_.constant(random_tensor(DType::kInt8, b, 2, 127)).constant(zero_of(c_.a, c_.a_zero));
     // Results that a range of 8 bits holds for the most part.
@@ -82,8 +105,8 @@ class BytesRegion {
       bias.as<float>()[i] = std::nearbyintf(bias.as<float>()[i] * 32);
     }
     const std::string scale = constant(scales), add = constant(bias);
-    test_.node("Cast", {"sum"}, {"float"}, to_type(DType::kFloat32))
-        .node("Mul", {"float", scale}, {"scaled"})
+    if (!is_float8()) test_.node("Cast", {"sum"}, {"float"}, to_type(DType::kFloat32));
+    test_.node("Mul", {is_float8() ? "sum" : "float", scale}, {"scaled"})
         .node("Add", {"scaled", add}, {"x0"});
     std::string x = "x0";
     if (c_.residual) x = add_residual(dims, storage);
@@ -109,6 +132,11 @@ class BytesRegion {
   }
 
   std::string quantize(const std::string& x) {
+    if (c_.result == DType::kFloat8E4M3FN) {
+      const std::string by = scalar(c_.result_scale);
+      test_.node("Div", {x, by}, {"q0"}).node("Cast", {"q0"}, {"q1"}, to_type(c_.result));
+      return "q1";
+    }
     const bool is_signed = c_.result == DType::kInt8;
     const std::string step = scalar(c_.result_scale), low = scalar(is_signed ? -128 : 0),
                       high = scalar(is_signed ? 127 : 255);

@@ -119,6 +119,25 @@ TEST(PlannedCuda, Rows) {
           .result("y")
           .tolerance(1e-5, 1e-5);
     }
+  for (bool kept : {true, false})
+    for (DType dtype : {DType::kFloat32, DType::kFloat16})
+      for (int64_t length : {int64_t{96}, int64_t{2050}}) {
+        EmulatedProblem& p =
+            suite.add("quantized layer norm " + std::to_string(length) + name(dtype, kept), "cuda.norm.rows");
+        p.input(random_tensor(dtype, {2, 3, length}));
+        for (int i = 0; i < 2; ++i) p.input(random_tensor(dtype, {length}, static_cast<unsigned>(2 + i)));
+        for (float x : {0.37f, 101.0f, 0.0f, 255.0f}) p.constant(Tensor::scalar_float(x));
+        p.node("LayerNormalization", {"0", "1", "2"}, {"n"})
+            .node("Cast", {"n"}, {"wide"}, attributes_of(P("to", int64_t{1})))
+            .node("Div", {"wide", "3"}, {"q0"})
+            .node("Round", {"q0"}, {"q1"})
+            .node("Add", {"q1", "4"}, {"q2"})
+            .node("Clip", {"q2", "5", "6"}, {"q3"})
+            .node("Cast", {"q3"}, {"q"}, attributes_of(P("to", int64_t{2})))
+            .tolerance(1e-5, 1e-5);
+        if (kept) p.result("n");
+        p.result("q");
+      }
   for (int s = 0; s < 4; ++s) {
     suite.add("softmax over channels " + std::to_string(s), "cuda.softmax.rows")
         .input(random_tensor(DType::kFloat32, {2, 20, 5, 9}), kStorages[s])

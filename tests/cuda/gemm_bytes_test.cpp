@@ -23,6 +23,13 @@ TEST(CudaGemmBytes, RequantizedToBytes) {
                  64);
 }
 
+TEST(CudaGemmBytes, FloatsOf8Bits) {
+  expect_product({.a = DType::kFloat8E4M3FN, .result = DType::kFloat8E4M3FN}, 140, 192, 128);
+  expect_product({.a = DType::kFloat8E4M3FN, .end = End::kHalf, .residual = true, .relu = false}, 140, 64,
+                 192);
+  expect_product({.a = DType::kFloat8E4M3FN, .result = DType::kFloat8E4M3FN, .relu = false}, 70, 96, 30);
+}
+
 TEST(CudaGemmBytes, ResultsFarBeyondTheirRange) {
   // Sums of thousands of steps on either side, and no ReLU that keeps them above 0.
   expect_product({.result_scale = 1e-7f, .relu = false}, 80, 192, 64);

@@ -133,6 +133,31 @@ TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
   EXPECT_EQ(fused("Add(%x, %g)", true), "pointwise: Add\ncontraction: Conv Relu\n");
 }
 
+TEST(Fuse, QuantizationsJoinNormsOnGpus) {
+  const auto fused = [](const std::string& reader, const std::string& name = "cuda",
+                        const std::string& norm = "LayerNormalization(%x, %g)") {
+    const std::string text =
+        "graph(%x: float32[n,4]) -> (%y, %z) {\n%g: float32[4] = constant [1, 2, 3, 4]\n"
+        "%s: float32[] = constant 0.5\n%l: float32[] = constant 0\n%h: float32[] = constant 255\n%a = " +
+        norm +
+        "\n%q = Div(%a, %s)\n%r = Round(%q)\n%c = Clip(%r, %l, %h)\n%y = Cast(%c) {to=2}\n%z = " + reader +
+        "\n}";
+    const std::unique_ptr<Graph> original = read_graph(text), graph = read_graph(text);
+    TargetTraits target = test_target();
+    target.name = name;
+    PassContext context(target, {});
+    run_pass(*graph, fuse(), context);
+    expect_same_results(*original, *graph, 1e-6);
+    return summary(*graph);
+  };
+  EXPECT_EQ(fused("ReduceSum(%a)"), "reduction: LayerNormalization Div Round Clip Cast\nsingle: ReduceSum\n");
+  EXPECT_EQ(fused("ReduceSum(%x)"), "reduction: LayerNormalization Div Round Clip Cast\nsingle: ReduceSum\n");
+  const std::string apart = "single: LayerNormalization\npointwise: Div Round Clip Cast\nsingle: ReduceSum\n";
+  EXPECT_EQ(fused("ReduceSum(%a)", "cpu"), apart);
+  EXPECT_EQ(fused("ReduceSum(%c)"),
+            "single: LayerNormalization\npointwise: Div Round Clip Cast\nsingle: ReduceSum\n");
+}
+
 TEST(Fuse, PoolsJoinConvolutionsWhereTheTargetTakesThem) {
   const auto fused = [](const std::string& pool, const std::string& name = "cuda", double launch_seconds = 0,
                         const std::string& other = "Neg(%q)") {

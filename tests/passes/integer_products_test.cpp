@@ -39,6 +39,26 @@ std::unique_ptr<Graph> rewritten(const std::string& text, double tolerance,
   return graph;
 }
 
+TEST(IntegerProducts, ProductsOfFloat8OnGpusThatMultiplyThem) {
+  const std::string text = R"(graph(%x: float32[n,16]) -> (%y) {
+%s: float32[] = constant 0.05
+%z: float8e4m3fn[] = constant 0
+%w: float8e4m3fn[16,2] = constant splat 0.5
+%ws: float32[2] = constant [0.01, 0.02]
+%wz: float8e4m3fn[2] = constant [0, 0]
+%xq = QuantizeLinear(%x, %s, %z)
+%xd = DequantizeLinear(%xq, %s, %z)
+%wd = DequantizeLinear(%w, %ws, %wz) {axis=1}
+%y = MatMul(%xd, %wd)
+})";
+  const auto graph = rewritten(text, 1e-5, gpu());
+  EXPECT_EQ(count(*graph, "MatMulFloat8"), 1);
+  EXPECT_EQ(count(*graph, "QuantizeLinear") + count(*graph, "DequantizeLinear"), 0);
+  const auto host = rewritten(text, 1e-5);
+  EXPECT_EQ(count(*host, "MatMulFloat8"), 0);
+  EXPECT_EQ(count(*host, "MatMul"), 1);
+}
+
 TEST(IntegerProducts, ConvolutionWithBiasPerChannel) {
   const auto graph = rewritten("graph(%x: float32[n,2,5,5]) -> (%y) {\n" + kParameters + R"(
 %w: int8[3,2,1,1] = constant [1, -100, 50, 2, 25, -127]

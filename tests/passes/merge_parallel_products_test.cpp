@@ -49,6 +49,41 @@ TEST(MergeParallelProducts, Merges) {
       1e-5, merging_target());
 }
 
+std::string bytes_graph(const std::string& body) {
+  return "graph(%x: uint8[n,2]) -> (%y, %z) {\n%a: int8[2,3] = constant [1, 2, 3, 4, 5, 6]\n"
+         "%b: int8[2,1] = constant [7, 8]\n%i: uint8[] = constant 3\n%f: float32[] = constant 0.5\n"
+         "%g: float32[1] = constant [0.25]\n%u: float32[3] = constant [1, 2, 3]\n%s: int64[1] = constant "
+         "[-1]\n" +
+         body + "\n}";
+}
+
+TEST(MergeParallelProducts, ProductsOfIntegersWithTheirScales) {
+  const std::string first = "%o = MatMulInteger(%x, %a, %i)\n%c = Cast(%o) {to=1}\n%d = Mul(%c, %f)\n";
+  const auto second = [](const std::string& zero, const std::string& behind = "%q = Mul(%k, %g)") {
+    return "%j = MatMulInteger(%x, %b, " + zero + ")\n%k = Cast(%j) {to=1}\n" + behind;
+  };
+  check_cases(
+      merge_parallel_products(),
+      {{"scales, one bias", bytes_graph(first + "%p = Add(%d, %u)\n" + second("%i") + kReaders),
+        bytes_graph("%m: int8[2,4] = constant [1, 2, 3, 7, 4, 5, 6, 8]\n%t: int64[2] = constant [3, 1]\n"
+                    "%v: float32[4] = constant [0.5, 0.5, 0.5, 0.25]\n"
+                    "%w: float32[4] = constant [1, 2, 3, -0.0]\n%o = MatMulInteger(%x, %m, %i)\n"
+                    "%c = Cast(%o) {to=1}\n%d = Mul(%c, %v)\n%e = Add(%d, %w)\n"
+                    "%p, %q = Split(%e, %t) {axis=-1}" +
+                    std::string(kReaders))}},
+      1e-5, merging_target());
+  const std::string plain = first + "%p = Relu(%d)\n";
+  check_cases(
+      merge_parallel_products(),
+      {{"a pointwise reader", bytes_graph(plain + second("%i") + kReaders), ""},
+       {"different zero points",
+        bytes_graph("%e: uint8[] = constant 4\n" + first + "%p = Add(%d, %u)\n" + second("%e") + kReaders),
+        ""},
+       {"no scale", bytes_graph(first + "%p = Add(%d, %u)\n" + second("%i", "%q = Relu(%k)") + kReaders),
+        ""}},
+      1e-5, merging_target());
+}
+
 TEST(MergeParallelProducts, NearMisses) {
   check_cases(
       merge_parallel_products(),

@@ -24,6 +24,7 @@ bool run_fuse(Graph& graph, PassContext& context) {
   Groups groups(graph);
   if (context.enabled("fuse") && context.allow_patch("fuse")) {
     grow_contractions(groups, sizes, context);
+    grow_norms(groups, context);
     grow_pointwise(groups, sizes, context);
   }
   name_kinds(groups);

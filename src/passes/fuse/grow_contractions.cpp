@@ -351,7 +351,8 @@ class Tail {
     if (out->layout != main_.output(0)->layout) return Missed::kLayout;
     if (!has_kernel_type(node)) return Missed::kType;
     // Kernels of floats write no bytes: better a pass over 16 bits than float32 in between.
-    if (context_.target.name == "cuda" && is_float(main_.output(0)->type.dtype) && begins_quantization(node))
+    if (context_.target.name == "cuda" && is_float(main_.output(0)->type.dtype) && !is_float8_product() &&
+        begins_quantization(node))
       return Missed::kQuantizes;
     std::vector<Node*> joined = nodes_;
     joined.push_back(&node);
@@ -362,6 +363,7 @@ class Tail {
   /// to float32 first.
   bool has_kernel_type(const Node& node) const {
     const DType main = main_.output(0)->type.dtype, type = node.output(0)->type.dtype;
+    if (is_float8_product() && type == DType::kFloat8E4M3FN) return node.is("Cast");
     if (is_float(main)) return type == main || (is_register_type(main) && is_register_type(type));
     const bool reads_main = std::any_of(node.inputs().begin(), node.inputs().end(),
                                         [&](const Value* v) { return v == main_.output(0); });
@@ -370,6 +372,8 @@ class Tail {
       return node.is("Cast") && node.input(0)->type.dtype == DType::kFloat32;
     return type == DType::kFloat32 || (context_.target.name == "cuda" && is_register_type(type));
   }
+
+  bool is_float8_product() const { return main_.is("wootz", "MatMulFloat8"); }
 
   static bool is_register_type(DType type) {
     return type == DType::kFloat32 || type == DType::kFloat16 || type == DType::kBFloat16;
@@ -415,7 +419,7 @@ bool is_pointwise(const Node& node) {
 bool is_contraction(const Node& node) {
   for (std::string_view op : {"Conv", "ConvTranspose", "MatMul", "Gemm", "MatMulInteger", "ConvInteger"})
     if (node.is(op)) return node.output(0) && node.output(0)->type.has_rank();
-  return false;
+  return node.is("wootz", "MatMulFloat8") && node.output(0) && node.output(0)->type.has_rank();
 }
 
 void grow_contractions(Groups& groups, const SizeModel& sizes, PassContext& context) {

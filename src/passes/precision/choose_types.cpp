@@ -135,8 +135,9 @@ class Chooser {
   /// products of integers, whose tails cast for nothing, norms and pools are worth it too.
   void keep_islands() {
     const bool between_integers =
-        std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
-                    [](const auto& node) { return node->is("ConvInteger") || node->is("MatMulInteger"); });
+        std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [](const auto& node) {
+          return node->is("ConvInteger") || node->is("MatMulInteger") || node->is("wootz", "MatMulFloat8");
+        });
     std::vector<const Node*> low;
     std::unordered_map<const Node*, size_t> index;
     for (const auto& node : graph_.nodes())

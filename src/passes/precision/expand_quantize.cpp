@@ -42,6 +42,8 @@ Patch expand(const Quantization& q) {
     y = cast(patch, q.x, DType::kFloat32);
     if (!q.symmetric()) y = patch.node("Sub", {y, parameter(patch, q, q.zeros)});
     y = patch.node("Mul", {y, scale});
+  } else if (q.is_float8()) {
+    y = cast(patch, patch.node("Div", {q.x, scale}), q.integer);
   } else {
     const auto [low, high] = range_of(q.integer);
     y = patch.node("Round", {patch.node("Div", {q.x, scale})});
@@ -60,7 +62,7 @@ bool run_expand_quantize(Graph& graph, PassContext& context) {
     Node& node = **it++;
     if (context.exhausted() || !is_live(node)) continue;
     const std::optional<Quantization> q = read_quantization(&node);
-    if (!q || q->x->is_constant()) continue;
+    if (!q || q->x->is_constant() || (q->is_float8() && !multiplies_float8(context.target))) continue;
     Patch patch = expand(*q);
     changed |= apply_patch(patch, node, "expand_quantize", context);
   }

@@ -66,6 +66,7 @@ std::optional<Patch> integer_conv(Node& node, bool on_gpu) {
   const auto x = dequantized(node.input(0));
   const auto w = IntegerWeights::of(node.input(1));
   if (!x || !w || w->transposed || !x->per_tensor() || x->x->is_constant()) return std::nullopt;
+  if (x->is_float8() || w->q.is_float8()) return std::nullopt;
   const Dims& dims = w->q.x->constant->dims();
   const int64_t group = node.attributes.get<int64_t>("group", 1), rank = static_cast<int64_t>(dims.size());
   // A product of few channels is faster in float32: depthwise convolutions, for one.
@@ -102,15 +103,22 @@ std::optional<Patch> integer_product(Node& node, bool transposed, Value* bias, b
   const auto w = IntegerWeights::of(node.input(1));
   if (!x || !w || !x->per_tensor() || x->x->is_constant() || x->x->type.rank() < 2) return std::nullopt;
   const Tensor& bytes = *w->q.x->constant;
-  if (bytes.rank() != 2) return std::nullopt;
+  const bool float8 = x->is_float8();
+  if (bytes.rank() != 2 || float8 != w->q.is_float8() || (float8 && (!on_gpu || !x->symmetric())))
+    return std::nullopt;
   const bool flip = transposed != w->transposed;
   const int64_t columns_axis = flip ? 0 : 1;
   if (!w->q.per_tensor() && w->q.axis != columns_axis) return std::nullopt;
   if (on_gpu && !is_served_by_gpu(*w, bytes.dims()[size_t(1 - columns_axis)])) return std::nullopt;
   Patch patch;
   const PatchOperand b = flip ? patch.constant(transposed_bytes(bytes)) : PatchOperand(w->q.x);
-  PatchOperand sum = patch.node("MatMulInteger", {x->x, b, x->zero, w->q.symmetric() ? nullptr : w->q.zero});
-  PatchOperand y = scaled(patch, sum, factor(patch, *x, w->q, {bytes.dims()[size_t(columns_axis)]}));
+  const PatchOperand by = factor(patch, *x, w->q, {bytes.dims()[size_t(columns_axis)]});
+  PatchOperand y;
+  if (float8)
+    y = patch.node("Mul", {patch.node("wootz", "MatMulFloat8", {x->x, b}, {}, 1), by});
+  else
+    y = scaled(patch, patch.node("MatMulInteger", {x->x, b, x->zero, w->q.symmetric() ? nullptr : w->q.zero}),
+               by);
   if (bias) y = patch.node("Add", {y, bias});
   patch.replace(node.output(0), y);
   return patch;
@@ -194,6 +202,10 @@ bool run_integer_products(Graph& graph, PassContext& context) {
 }
 
 }  // namespace
+
+bool multiplies_float8(const TargetTraits& target) {
+  return target.name == "cuda" && target.multiplies_integers;
+}
 
 Pass integer_products() {
   return {"integer_products", "Products of quantized values with quantized weights are computed in integers.",

@@ -4,6 +4,11 @@
 
 namespace wootz {
 
+struct TargetTraits;
+
+/// Whether the target's kernels multiply 8-bit floats: Hopper's.
+bool multiplies_float8(const TargetTraits& target);
+
 /// Convolutions and products of dequantized 8-bit values with dequantized 8-bit weights become exact integer
 /// ones (ConvInteger, MatMulInteger), scaled afterwards; movements between a DequantizeLinear and a
 /// QuantizeLinear of the same parameters move the integers. On GPUs only where their kernels of 8-bit

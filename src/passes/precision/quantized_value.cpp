@@ -9,6 +9,7 @@ namespace wootz {
 namespace {
 
 bool is_byte(DType dtype) { return dtype == DType::kUint8 || dtype == DType::kInt8; }
+bool is_float8(DType dtype) { return dtype == DType::kFloat8E4M3FN; }
 
 }  // namespace
 
@@ -25,7 +26,8 @@ std::optional<Quantization> read_quantization(const Node* node) {
   const DType integer = forwards ? y->type.dtype : x->type.dtype,
               real = forwards ? x->type.dtype : y->type.dtype;
   const int64_t precision = node->attributes.get<int64_t>("precision", 0);
-  if (!is_byte(integer) || real != DType::kFloat32 || scale->type.dtype != DType::kFloat32 ||
+  if (!(is_byte(integer) || is_float8(integer)) || node->attributes.get<int64_t>("saturate", 1) != 1 ||
+      real != DType::kFloat32 || scale->type.dtype != DType::kFloat32 ||
       node->attributes.get<int64_t>("block_size", 0) != 0 || (precision != 0 && precision != 1))
     return std::nullopt;
   Quantization q{node, x, integer, {}, {0.0}, zero, 0};
@@ -54,8 +56,9 @@ bool begins_quantization(const Node& node) {
     return n != nullptr;
   };
   if (n->is("Cast") && !go_on()) return false;
-  if (!n->is("Div") || !n->input(1) || !n->input(1)->is_constant() || !go_on() || !n->is("Round") || !go_on())
-    return false;
+  if (!n->is("Div") || !n->input(1) || !n->input(1)->is_constant() || !go_on()) return false;
+  if (n->is("Cast")) return is_float8(n->output(0)->type.dtype);
+  if (!n->is("Round") || !go_on()) return false;
   if (n->is("Add") && !go_on()) return false;
   return n->is("Clip") && go_on() && n->is("Cast") && is_byte(n->output(0)->type.dtype);
 }

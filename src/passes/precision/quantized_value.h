@@ -8,12 +8,12 @@
 
 namespace wootz {
 
-/// Scale and zero point of a Q or DQ node between float32 and 8-bit integers: one for the tensor, or one for
-/// each index of `axis`.
+/// Scale and zero point of a Q or DQ node between float32 and 8-bit integers or float8e4m3fn: one for the
+/// tensor, or one for each index of `axis`.
 struct Quantization {
   const Node* node = nullptr;
-  Value* x = nullptr;  // what the node reads
-  DType integer = DType::kUint8;
+  Value* x = nullptr;             // what the node reads
+  DType integer = DType::kUint8;  // or float8e4m3fn
   std::vector<float> scales;
   std::vector<double> zeros;  // one, or as many as scales
   Value* zero = nullptr;      // as the model gives it; null: 0
@@ -21,6 +21,7 @@ struct Quantization {
 
   bool per_tensor() const { return scales.size() == 1; }
   bool symmetric() const;
+  bool is_float8() const { return integer == DType::kFloat8E4M3FN; }
 };
 std::optional<Quantization> read_quantization(const Node* node);
 

@@ -24,7 +24,8 @@ void add_constant_immediates(const Problem& problem, std::span<const int> inputs
   }
 }
 
-std::optional<MainView> MainView::of(const Problem& problem, std::initializer_list<std::string_view> ops) {
+std::optional<MainView> MainView::of(const Problem& problem, std::initializer_list<std::string_view> ops,
+                                     bool may_keep) {
   const Graph& body = problem.body();
   MainView view;
   view.problem_ = &problem;
@@ -42,7 +43,7 @@ std::optional<MainView> MainView::of(const Problem& problem, std::initializer_li
   }
   view.outputs_.assign(view.node_->outputs().size(), -1);
   if (body.node_count() > 1) {
-    if (!view.read_tail()) return std::nullopt;
+    if (!view.read_tail(may_keep)) return std::nullopt;
     view.outputs_[0] = 0;
     return view;
   }
@@ -56,9 +57,29 @@ std::optional<MainView> MainView::of(const Problem& problem, std::initializer_li
   return view;
 }
 
-bool MainView::read_tail() {
-  if (problem_->outputs.size() != 1 || node_->domain == "com.microsoft") return false;
-  tail_ = view_contraction(problem_->body(), {node_->op});
+/// The tail of a region whose first result is the main node's.
+void MainView::read_second_result() {
+  const Graph& body = problem_->body();
+  const Value* main = node_->output(0);
+  std::optional<LoweredProgram> lowered = lower_pointwise(body, main);
+  if (!lowered || lowered->results.size() != 2 || lowered->results[0] != main) return;
+  lowered->results.erase(lowered->results.begin());
+  lowered->program.results.erase(lowered->program.results.begin());
+  ContractionView view;
+  view.main = node_;
+  for (const Value* operand : lowered->operands)
+    view.tail_inputs.push_back(operand == main ? -1 : body_input_index(body, operand));
+  view.tail = std::move(*lowered);
+  tail_ = std::move(view);
+  keeps_main_ = true;
+}
+
+bool MainView::read_tail(bool may_keep) {
+  if (node_->domain == "com.microsoft") return false;
+  if (may_keep && problem_->outputs.size() == 2)
+    read_second_result();
+  else if (problem_->outputs.size() == 1)
+    tail_ = view_contraction(problem_->body(), {node_->op});
   if (!tail_ || tail_->main != node_) return false;
   add_constant_immediates(*problem_, tail_->tail_inputs, tail_->tail.program);
   if (program_refusal(tail_->tail.program)) return false;

@@ -19,7 +19,9 @@ class MainView {
  public:
   /// Nothing unless the body's main node is one of `ops` (domains "", wootz and com.microsoft), reads body
   /// inputs only and every tail has a text.
-  static std::optional<MainView> of(const Problem& problem, std::initializer_list<std::string_view> ops);
+  /// `may_keep`: the caller writes the node's own result beside the tail's, where both leave.
+  static std::optional<MainView> of(const Problem& problem, std::initializer_list<std::string_view> ops,
+                                    bool may_keep = false);
 
   const Problem& problem() const { return *problem_; }
   const Node& node() const { return *node_; }
@@ -30,7 +32,8 @@ class MainView {
   const TensorDesc& input(size_t i) const { return problem_->inputs[input_index(i)]; }
   Dims strides(size_t i) const { return device_strides(input(i)); }
   size_t output_count() const { return outputs_.size(); }
-  /// Output i of the node, null when the region has not got it. With a tail, output 0 is the tail's result.
+  /// Output i of the node, null when the region has not got it. With a tail, output 0 is the tail's result,
+  /// or where the node's is kept, that, and the tail's is the problem's second.
   const TensorDesc* output(size_t i) const {
     return i < outputs_.size() && outputs_[i] >= 0 ? &problem_->outputs[static_cast<size_t>(outputs_[i])]
                                                    : nullptr;
@@ -41,6 +44,9 @@ class MainView {
   DType main_dtype() const { return node_->output(0)->type.dtype; }
 
   bool has_tail() const { return tail_.has_value(); }
+  /// Whether the node's own output 0 leaves too, before the tail's result.
+  bool keeps_main() const { return keeps_main_; }
+  const TensorDesc& tail_result() const { return problem_->outputs[keeps_main_ ? 1 : 0]; }
   /// Integers or reals of an input that is a constant; nothing otherwise.
   std::optional<std::vector<int64_t>> ints(size_t i) const;
   std::optional<std::vector<double>> reals(size_t i) const;
@@ -63,11 +69,13 @@ class MainView {
  private:
   std::string tail_text(const std::string& value, const std::vector<std::string>& elements,
                         std::string& result) const;
-  bool read_tail();
+  bool read_tail(bool may_keep);
+  void read_second_result();
   const Problem* problem_ = nullptr;
   const Node* node_ = nullptr;
   std::vector<int> inputs_, outputs_;  // positions in the problem, -1: none
   std::optional<ContractionView> tail_;
+  bool keeps_main_ = false;
 };
 
 /// Adds immediates for operands that the problem has as constants of one element.

@@ -155,7 +155,8 @@ class Writer {
         static_cast<int>(program_.operands.size() + static_cast<size_t>(&f - &program_.instructions[0]));
     if (std::count(program_.results.begin(), program_.results.end(), at) != 0) return false;
     return std::all_of(program_.instructions.begin(), program_.instructions.end(), [&](const auto& reader) {
-      return (reader.a != at && reader.b != at && reader.c != at) || reader.op == ScalarOp::kRound;
+      return (reader.a != at && reader.b != at && reader.c != at) || reader.op == ScalarOp::kRound ||
+             (reader.op == ScalarOp::kCast && reader.dtype == DType::kFloat8E4M3FN);
     });
   }
 

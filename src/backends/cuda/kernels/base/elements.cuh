@@ -111,6 +111,17 @@ struct Element<Small<kE, kM, kBias, kMax, kOverflow, kNan, kZero>> {
   static WZ_FN M of(float x) { return M::encode(x, true); }
   static WZ_FN M of(double x) { return M::encode(odd_float(x), true); }
 };
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+template <>
+struct Element<f8e4m3fn> {
+  static WZ_FN f8e4m3fn of(float x) {
+    u16 pair;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(x));
+    return {static_cast<u8>(pair)};
+  }
+  static WZ_FN f8e4m3fn of(double x) { return of(odd_float(x)); }
+};
+#endif
 template <>
 struct Element<f8e8m0> {
   /// Rounds up, drops the sign, saturates.

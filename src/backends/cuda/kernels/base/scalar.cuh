@@ -161,6 +161,21 @@ WZ_FN i32 saturated(i32 x) {
   constexpr i32 kLow = static_cast<T>(-1) < static_cast<T>(0) ? -128 : 0;
   return x < kLow ? kLow : x > kLow + 255 ? kLow + 255 : x;
 }
+/// Four of float8e4m3fn, saturated, the first in the low byte.
+WZ_FN u32 pack_float8(const float (&v)[4]) {
+#ifdef WZ_EMULATED
+  u32 word = 0;
+  for (int i = 0; i < 4; ++i) word |= static_cast<u32>(store<f8e4m3fn>(v[i]).bits) << (8 * i);
+  return word;
+#else
+  u32 word;
+  asm("{ .reg .b16 low, high;\ncvt.rn.satfinite.e4m3x2.f32 low, %2, %1;\ncvt.rn.satfinite.e4m3x2.f32 high, %4, %3;\n"
+      "mov.b32 %0, {low, high}; }"
+      : "=r"(word)
+      : "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]));
+  return word;
+#endif
+}
 /// Four of T (i8 or u8), saturated, the first in the low byte.
 template <class T>
 WZ_FN u32 pack_saturated(const i32 (&v)[4]) {

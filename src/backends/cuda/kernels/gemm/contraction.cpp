@@ -284,6 +284,21 @@ std::optional<std::string> Contraction::read_integers(const Problem& problem, Co
   return std::nullopt;
 }
 
+std::optional<std::string> Contraction::read_float8(const Problem& problem, Contraction& c) {
+  auto view = view_contraction(problem.body(), {"MatMulFloat8"});
+  if (!view) return "not a product of 8-bit floats with a pointwise tail";
+  const DType y = problem.outputs[0].dtype;
+  if (dtype_size(y) == 1) {
+    c.quantize.emplace();
+    if (y != DType::kFloat8E4M3FN || !take_float8_tail(view->tail.program, *c.quantize))
+      return "an 8-bit result that is not quantized for the tensor";
+  }
+  if (auto why = read_view(problem, std::move(*view), c)) return why;
+  if (c.element != DType::kFloat8E4M3FN || c.b_element != c.element)
+    return "operands that are not float8e4m3fn";
+  return std::nullopt;
+}
+
 std::optional<int64_t> Contraction::a_pitch() const {
   if (!is_convolution) {
     if (matrices() != 1 || (k != 1 && product.a_k != 1)) return std::nullopt;

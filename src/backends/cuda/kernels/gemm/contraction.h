@@ -81,6 +81,8 @@ struct Contraction {
   /// The same of MatMulInteger and ConvInteger whose sums are cast to float32: 8-bit elements, B's around 0,
   /// one constant zero point of A. Operand 0 of the tail is the exact sum, cast.
   static std::optional<std::string> read_integers(const Problem& problem, Contraction& contraction);
+  /// The same of wootz.MatMulFloat8.
+  static std::optional<std::string> read_float8(const Problem& problem, Contraction& contraction);
 };
 
 /// The elements between rows when all dims are walked in order; nothing where rows are not evenly spaced.

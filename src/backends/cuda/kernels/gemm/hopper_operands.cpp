@@ -66,7 +66,11 @@ std::optional<std::string> HopperOperands::read(const CudaTarget& target, const 
 std::optional<std::string> HopperOperands::read_bytes(const CudaTarget& target, const Problem& problem,
                                                       HopperOperands& o) {
   Contraction& c = o.c_;
-  if (auto why = Contraction::read_integers(problem, c)) return why;
+  const auto& nodes = problem.body().nodes();
+  const bool floats =
+      std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return n->is("wootz", "MatMulFloat8"); });
+  if (auto why = floats ? Contraction::read_float8(problem, c) : Contraction::read_integers(problem, c))
+    return why;
   if (auto why = o.read_shapes(target, problem)) return why;
   if (!o.packs_b_) return "weights that are not constant";
   if (o.is_batched()) return "a batch of matrices";
@@ -304,17 +308,23 @@ StagedOperands HopperOperands::staged(bool directly) const {
 }
 
 std::string wgmma_bytes_source(int64_t n, DType a, DType b) {
-  const auto name = [](DType d) { return std::string(d == DType::kUint8 ? "u8" : "s8"); };
+  const bool floats = a == DType::kFloat8E4M3FN;
+  const auto name = [](DType d) {
+    return std::string(d == DType::kFloat8E4M3FN ? "e4m3" : d == DType::kUint8 ? "u8" : "s8");
+  };
   const std::string count = std::to_string(n / 2);
-  std::string text = "using Sum = i32;\nWZ_FN void wgmma(Sum (&d)[" + count +
+  std::string text = "using Sum = " + std::string(floats ? "float" : "i32") +
+                     ";\nWZ_FN void wgmma(Sum (&d)[" + count +
                      "], u64 a, u64 b, int accumulate) {\n#ifdef WZ_EMULATED\n  multiply_bytes_emulated<" +
                      std::string(memory_type(a)) + ", " + std::string(memory_type(b)) +
                      ">(d, a, b, accumulate);\n#else\n  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %" +
                      std::to_string(n / 2 + 2) + ", 0;\\n" + "wgmma.mma_async.sync.aligned.m64n" +
-                     std::to_string(n) + "k32.s32." + name(a) + "." + name(b) + " {";
+                     std::to_string(n) + "k32." + (floats ? "f32." : "s32.") + name(a) + "." + name(b) + " {";
   for (int64_t i = 0; i < n / 2; ++i) text += (i ? ",%" : "%") + std::to_string(i);
-  text += "}, %" + count + ", %" + std::to_string(n / 2 + 1) + ", p; }\"\n  : ";
-  for (int64_t i = 0; i < n / 2; ++i) text += (i ? ",\"+r\"(d[" : "\"+r\"(d[") + std::to_string(i) + "])";
+  text += "}, %" + count + ", %" + std::to_string(n / 2 + 1) +
+          (floats ? ", p, 1, 1; }\"\n  : " : ", p; }\"\n  : ");
+  const std::string operand = floats ? "\"+f\"(d[" : "\"+r\"(d[";
+  for (int64_t i = 0; i < n / 2; ++i) text += (i ? "," : "") + operand + std::to_string(i) + "])";
   return text + "\n  : \"l\"(a), \"l\"(b), \"r\"(accumulate));\n#endif\n}\n";
 }
 

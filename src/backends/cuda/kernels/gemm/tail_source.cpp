@@ -239,14 +239,18 @@ void TailSource::write_quantize() {
                     result(memory_type(c.result)), zero = text_of(static_cast<int64_t>(q.zero));
   const bool positive = !c.tail.instructions.empty() && c.tail.instructions.back().op == ScalarOp::kRelu;
   const auto flag = [](bool b) { return std::string(b ? "true" : "false"); };
-  text_ += "WZ_FN i32 quantized(float x) {\n  return wz::quantized<" + flag(stays_finite(c)) + ", " + zero +
-           ", " + flag(positive) + ">(x, " + scale + ", " + reciprocal + ");\n}\n";
+  const std::string finite = flag(stays_finite(c)), by = ">(x, " + scale + ", " + reciprocal + ");\n}\n";
+  const bool floats = is_float(c.result);
+  if (floats)
+    text_ += "WZ_FN float quantized(float x) {\n  return wz::quotient<" + finite + by;
+  else
+    text_ += "WZ_FN i32 quantized(float x) {\n  return wz::quantized<" + finite + ", " + zero + ", " +
+             flag(positive) + by;
   text_ += "WZ_FN float residual_byte(u32 word, int i) { return wz::float_byte<" + residual_type() +
            ">(word, i); }\n";
-  text_ +=
-      "WZ_FN u32 packed_bytes(const float (&x)[4]) {\n  const i32 v[4] = {quantized(x[0]), quantized(x[1]), "
-      "quantized(x[2]), quantized(x[3])};\n  return wz::pack_saturated<" +
-      result + ">(v);\n}\n";
+  text_ += "WZ_FN u32 packed_bytes(const float (&x)[4]) {\n  const " + std::string(floats ? "float" : "i32") +
+           " v[4] = {quantized(x[0]), quantized(x[1]), quantized(x[2]), quantized(x[3])};\n  return " +
+           (floats ? "wz::pack_float8" : "wz::pack_saturated<" + result + ">") + "(v);\n}\n";
 }
 
 void TailSource::write_store() {
@@ -255,9 +259,10 @@ void TailSource::write_store() {
   text_ +=
       "template <int V>\nWZ_FN void store_result(const float (&x)[V], const Row& at, int col, const Tail& "
       "tail) {\n";
-  text_ += c.quantize ? "  float q[V];\n#pragma unroll\n  for (int i = 0; i < V; ++i) q[i] = "
-                        "static_cast<float>(wz::saturated<Result>(quantized(x[i])));\n"
-                      : "";
+  if (c.quantize)
+    text_ += std::string("  float q[V];\n#pragma unroll\n  for (int i = 0; i < V; ++i) q[i] = ") +
+             (is_float(c.result) ? "quantized(x[i]);\n"
+                                 : "static_cast<float>(wz::saturated<Result>(quantized(x[i])));\n");
   text_ += "  store_run<V, " + text_of(c.y_column) + ">((Result*)tail.y + at.y, col, " +
            (c.quantize ? "q" : "x") + ", " + aligned + ");\n}\n";
   const std::string from = staged_.column < 0
@@ -269,8 +274,9 @@ void TailSource::write_store() {
 
 std::string TailSource::residual_type() const {
   const bool has = staged_.residual >= 0;
-  return std::string(memory_type(has ? contraction_.operands[static_cast<size_t>(staged_.residual)].dtype
-                                     : contraction_.result));
+  const DType result = is_float(contraction_.result) ? DType::kUint8 : contraction_.result;
+  return std::string(
+      memory_type(has ? contraction_.operands[static_cast<size_t>(staged_.residual)].dtype : result));
 }
 
 void TailSource::add_parameters(CudaLaunch& launch) const {
@@ -296,8 +302,8 @@ StagedOperands stageable_operands(const Contraction& c) {
     // A residual lies in the result's panels: bytes where these are bytes, else the very type.
     const bool fits = of_bytes && bytes(c.result) == 1 ? bytes(o.dtype) == 1 : o.dtype == c.result;
     const int64_t chunk = 16 / bytes(o.dtype);
-    if (!fits || bytes(o.dtype) > 2 || staged.residual >= 0 || o.is_per_column() || o.constant ||
-        c.n % chunk != 0)
+    if (!fits || bytes(o.dtype) > 2 || o.dtype == DType::kFloat8E4M3FN || staged.residual >= 0 ||
+        o.is_per_column() || o.constant || c.n % chunk != 0)
       continue;
     const bool like_result = std::equal(o.row_strides.begin(), o.row_strides.end(), c.y_rows.begin(),
                                         [](int64_t a, int64_t b) { return (a == 0) == (b == 0); });

@@ -130,9 +130,16 @@ class Planner {
            << ");\n"
            << memory_type(view_.result().dtype) << "* to = " << y_ << " + (" << kept_offset(0) << ");\n"
            << "const bool aligned = wz::is_aligned(" << x_ << ") && wz::is_aligned(" << y_ << ");\n";
+    if (view_.keeps_main()) {
+      const std::string second = writer.output(1);
+      writer << memory_type(view_.tail_result().dtype) << "* to_second = " << second << " + ("
+             << kept_offset(0) << ");\nconst bool second_aligned = wz::is_aligned(" << second << ");\n";
+    }
     operands(writer);
   }
-  size_t op_result_index() const { return view_.has_tail() ? 0 : view_.output_index(0); }
+  size_t op_result_index() const {
+    return view_.has_tail() && !view_.keeps_main() ? 0 : view_.output_index(0);
+  }
   std::string kept_offset(size_t operand) const {
     return offset_text(kept_.strides[operand], kept_.dims, "k");
   }
@@ -249,6 +256,8 @@ class Planner {
       tail_elements.push_back(operand_element(writer, tail_at(k), tails[k].input,
                                               "tail_at" + std::to_string(k), "in_t" + std::to_string(k)));
     const std::string type(memory_type(view_.result().dtype));
+    if (held_ > 0 && view_.keeps_main())
+      writer << "wz::Vector<" << memory_type(view_.tail_result().dtype) << ", kWidth> second;\n";
     if (held_ > 0)
       writer << "wz::Vector<" << type
              << ", kWidth> out;\n#pragma unroll\nfor (int j = 0; j < kWidth; ++j) {\n"
@@ -259,14 +268,39 @@ class Planner {
     writer << "(void)e;\nconst " << register_type(view_.main_dtype()) << " value = static_cast<"
            << register_type(view_.main_dtype()) << ">("
            << (held_ > 0 && !op_.held_result.empty() ? op_.held_result : op_.result) << ");\n";
-    std::string result;
-    writer << view_.tail_text(writer, "value", result,
-                              [&](KernelWriter&, size_t k) { return tail_elements[k]; });
-    const std::string stored = store_text(view_.result().dtype, result);
+    store(writer, tail_elements);
+  }
+
+  /// Stores `value` behind the tail; where the value itself is kept, it and what the tail makes of it as it
+  /// is in memory.
+  void store(KernelWriter& writer, const std::vector<std::string>& tail_elements) const {
+    const auto tail = [&](const std::string& value) {
+      std::string result;
+      writer << view_.tail_text(writer, value, result,
+                                [&](KernelWriter&, size_t k) { return tail_elements[k]; });
+      return result;
+    };
+    const std::string at = "[" + offset_text(reduced_.strides[0], reduced_.dims, "r") + "]";
+    const DType main = view_.main_dtype();
+    // Quantizations see 16 bits as the model has them.
+    const bool rounds = dtype_size(view_.tail_result().dtype) == 1 && dtype_size(main) == 2;
+    if (view_.keeps_main() || rounds)
+      writer << "const " << memory_type(main) << " kept = " << store_text(main, "value") << ";\n";
+    if (!view_.keeps_main()) {
+      const std::string stored = store_text(view_.result().dtype, tail(rounds ? load_text("kept") : "value"));
+      if (held_ > 0)
+        writer << "out.at[j] = " << stored << ";\n}\nwz::store_vector(to + e0, out, aligned);\n}\n";
+      else
+        writer << "to" << at << " = " << stored << ";\n}\n";
+      return;
+    }
+    const std::string second = store_text(view_.tail_result().dtype, tail(load_text("kept")));
     if (held_ > 0)
-      writer << "out.at[j] = " << stored << ";\n}\nwz::store_vector(to + e0, out, aligned);\n}\n";
+      writer << "out.at[j] = kept, second.at[j] = " << second
+             << ";\n}\nwz::store_vector(to + e0, out, aligned);\n"
+                "wz::store_vector(to_second + e0, second, second_aligned);\n}\n";
     else
-      writer << "to[" << offset_text(reduced_.strides[0], reduced_.dims, "r") << "] = " << stored << ";\n}\n";
+      writer << "to" << at << " = kept, to_second" << at << " = " << second << ";\n}\n";
   }
 
   void row_outputs(KernelWriter& writer) const {
@@ -292,12 +326,15 @@ class Planner {
 
 LaunchPlan plan_rows(const Problem& problem, const TacticConfig& config,
                      std::initializer_list<std::string_view> ops) {
-  const auto view = MainView::of(problem, ops);
+  const auto view = MainView::of(problem, ops, true);
   if (!view) return LaunchPlan::refuse("not one operator over rows with a pointwise tail");
   if (!view->output(0) || !view->has_input(0)) return LaunchPlan::refuse("no data or no result");
   for (size_t i = 1; i < view->output_count(); ++i)
     if (view->output(i) && !view->output(i)->is_row_major())
       return LaunchPlan::refuse("statistics that are not dense");
+  if (view->keeps_main() && (view->tail_result().dims != view->result().dims ||
+                             view->tail_result().strides != view->result().strides))
+    return LaunchPlan::refuse("a second result that lies otherwise than the first");
   std::string refusal;
   std::optional<RowOperator> op = read_row_operator(*view, refusal);
   if (!op) return LaunchPlan::refuse(refusal);
