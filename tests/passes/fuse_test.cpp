@@ -133,6 +133,17 @@ TEST(Fuse, GatesBeforeConvolutionsWhereTheTargetTakesThem) {
   EXPECT_EQ(fused("Add(%x, %g)", true), "pointwise: Add\ncontraction: Conv Relu\n");
 }
 
+TEST(Fuse, DequantizedResidualsJoinWithTheirZeroPoints) {
+  // x - c has become x + -c by then.
+  check_fusion(
+      {"a residual of bytes",
+       "graph(%x: uint8[n,2,5,5], %r: uint8[n,2,5,5]) -> (%y) {\n%w: int8[2,2,1,1] = constant [1, 2, "
+       "3, 4]\n%s: float32[] = constant 0.5\n%z: float32[] = constant -3\n%c = ConvInteger(%x, %w)\n"
+       "%f = Cast(%c) {to=1}\n%g = Mul(%f, %s)\n%d = Cast(%r) {to=1}\n%e = Add(%d, %z)\n"
+       "%h = Mul(%e, %s)\n%t = Add(%g, %h)\n%y = Relu(%t)\n}",
+       "contraction: ConvInteger Cast Mul Cast Add Mul Add Relu\n", ""});
+}
+
 TEST(Fuse, QuantizationsJoinNormsOnGpus) {
   const auto fused = [](const std::string& reader, const std::string& name = "cuda",
                         const std::string& norm = "LayerNormalization(%x, %g)") {

@@ -334,7 +334,7 @@ class Tail {
   /// The producer of `v` where it is a step of a dequantization that nothing else has or reads.
   Node* dequantizes(const Value* v) const {
     Node* p = v && is_read_once(v) ? v->producer() : nullptr;
-    const bool step = p && (p->is("Mul") || p->is("Sub") || p->is("Cast"));
+    const bool step = p && (p->is("Mul") || p->is("Sub") || p->is("Add") || p->is("Cast"));
     if (!step || !same_shape(v, main_.output(0)) || v->layout != main_.output(0)->layout ||
         v->type.dtype != DType::kFloat32 || std::find(nodes_.begin(), nodes_.end(), p) != nodes_.end() ||
         groups_[groups_.group_of(p)].nodes.size() > 1)

@@ -12,7 +12,7 @@ namespace wootz::cuda_gemm_bytes_sm90_tactic {
 namespace {
 
 constexpr int64_t kMostStages = 8;
-constexpr size_t kMostConfigs = 20;
+constexpr size_t kMostConfigs = 16;
 // Widths are multiples of 16, as the integer form of the matrix unit has them.
 constexpr HopperWay kWays[] = {
     {2, 128, 2, 1, 1, 0, 0},
@@ -209,7 +209,8 @@ class GemmBytesSm90 final : public Tactic {
   bool fits(const HopperWay& w, const HopperOperands& o) const {
     const Contraction& c = o.contraction();
     if (room_for(w, o).stages < 3) return false;
-    if (w.bn > 64 && c.n <= w.bn / 2) return false;  // half of every tile is empty
+    if (w.bn > 64 && c.n <= w.bn / 2) return false;                            // half of every tile is empty
+    if (w.bn < 128 && w.blocks == 1 && !w.direct && c.n >= 256) return false;  // never among the fastest
     if (w.cluster > 1 && tiles_m(w, o) * tiles_n(w, c) < 64) return false;
     if (w.cluster > 1 && w.along_n && ceil_div(c.n, w.bn) % w.cluster != 0) return false;
     if (w.cluster > 1 && !w.along_n && w.bn % 32 != 0) return false;  // blocks fetch whole swizzle atoms
