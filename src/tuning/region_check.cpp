@@ -70,6 +70,9 @@ double error_bound(const Problem& problem, const Tactic& tactic) {
     for (const Value* v : node->outputs())
       if (v && (v->type.dtype == DType::kFloat16 || v->type.dtype == DType::kBFloat16))
         epsilon = std::max(epsilon, type_epsilon(v->type.dtype));
+  // Operands may keep as many digits as float16 has.
+  if (problem.region->attributes.contains("tf32"))
+    epsilon = std::max(epsilon, type_epsilon(DType::kFloat16));
   return 4 * epsilon * std::sqrt(longest_sum(problem)) + 8 * epsilon + tactic.extra_error();
 }
 
