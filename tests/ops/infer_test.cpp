@@ -46,6 +46,26 @@ TEST_F(Infer, DimsThatDoNotBroadcastAreAnErrorThatNamesTheNode) {
   EXPECT_NE(message.find("[2,3]"), std::string::npos) << message;
 }
 
+TEST_F(Infer, AxesThatOnlyTheRunTellsMayRepeat) {
+  Value* x = input("x", {2, 3, 4});
+  Value *one = graph.add_input("one", Type::tensor(DType::kInt64, {1})),
+        *two = graph.add_input("two", Type::tensor(DType::kInt64, {2}));
+  Value *known = node("ReduceSum", {x, one}), *open = node("ReduceSum", {x, two});
+  for (Value* v : {known, open}) v->producer()->attributes.set("keepdims", int64_t{0});
+  infer_graph(graph);
+  EXPECT_EQ(known->type.rank(), 2);
+  EXPECT_FALSE(open->type.has_rank());
+}
+
+TEST_F(Infer, BatchNormalizationIsOfFloats) {
+  std::vector<Value*> inputs{graph.add_input("x", Type::tensor(DType::kInt4, {1, 3, 4}))};
+  for (const char* name : {"scale", "bias", "mean", "variance"})
+    inputs.push_back(graph.add_input(name, Type::tensor(DType::kInt4, {3})));
+  node("BatchNormalization", inputs);
+  const std::string message = message_of([&] { infer_graph(graph); });
+  EXPECT_NE(message.find("found int4"), std::string::npos) << message;
+}
+
 TEST_F(Infer, AWrongElementTypeSaysWhatIsAllowed) {
   node("Sqrt", {graph.add_input("n", Type::tensor(DType::kInt32, {2}))});
   const std::string message = message_of([&] { infer_graph(graph); });

@@ -3,6 +3,7 @@
 
 #include "ops/canonicalize.h"
 #include "ops/doubles.h"
+#include "ops/dtype_set.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/nn/norm.h"
@@ -25,6 +26,8 @@ void canonicalize(CanonicalizeContext& c) {
 
 void infer(InferContext& c) {
   const auto a = c.attributes_as<BatchNormalizationAttributes>();
+  c.check(kRealTypes.contains(c.dtype(0)),
+          "expected data of " + kRealTypes.names() + ", found " + std::string(dtype_name(c.dtype(0))));
   Type y = Type::tensor(c.dtype(0));
   y.shape = c.input(0).shape;
   if (c.has_rank(0)) {

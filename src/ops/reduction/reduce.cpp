@@ -38,11 +38,11 @@ void infer(InferContext& c) {
   const Shape& x = c.shape(0);
   std::optional<std::vector<int64_t>> axes = c.has_input(1) ? c.ints(1) : std::vector<int64_t>();
   Shape out;
-  if (!axes) {  // unknown axes: their number tells the rank
-    const bool counted =
-        c.has_rank(1) && c.rank(1) == 1 && c.shape(1)[0].is_constant() && c.shape(1)[0].value() > 0;
-    if (!a.keepdims && !counted) return c.set_output(0, c.dtype(0));
-    const int64_t rank = a.keepdims ? c.rank(0) : c.rank(0) - c.shape(1)[0].value();
+  if (!axes) {  // a single unknown axis tells the rank; of several, two may be the same
+    const bool single =
+        c.has_rank(1) && c.rank(1) == 1 && c.shape(1)[0].is_constant() && c.shape(1)[0].value() == 1;
+    if (!a.keepdims && !single) return c.set_output(0, c.dtype(0));
+    const int64_t rank = a.keepdims ? c.rank(0) : c.rank(0) - 1;
     for (int64_t i = 0; i < rank; ++i) out.push_back(c.unknown("reduced"));
     return c.set_output(0, c.dtype(0), out);
   }
