@@ -65,14 +65,17 @@ double error_bound(const Problem& problem, const Tactic& tactic) {
   double epsilon = 0;
   for (const TensorDesc& d : problem.outputs)
     if (is_float(d.dtype)) epsilon = std::max(epsilon, type_epsilon(d.dtype));
+  // Hopper's matrix unit keeps some 14 bits of sums of 8-bit floats.
+  constexpr double kFloat8Sums = 0x1p-13;
+  for (const auto& node : problem.body().nodes())
+    if (node->is("wootz", "MatMulFloat8")) epsilon = std::max(epsilon, kFloat8Sums);
   // The reference rounds every value between nodes, kernels need not.
   for (const auto& node : problem.body().nodes())
     for (const Value* v : node->outputs())
       if (v && (v->type.dtype == DType::kFloat16 || v->type.dtype == DType::kBFloat16))
         epsilon = std::max(epsilon, type_epsilon(v->type.dtype));
   // Operands may keep as many digits as float16 has.
-  if (problem.region->attributes.contains("tf32"))
-    epsilon = std::max(epsilon, type_epsilon(DType::kFloat16));
+  if (problem.region->attributes.contains("tf32")) epsilon = std::max(epsilon, type_epsilon(DType::kFloat16));
   return 4 * epsilon * std::sqrt(longest_sum(problem)) + 8 * epsilon + tactic.extra_error();
 }
 
