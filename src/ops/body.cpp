@@ -159,11 +159,25 @@ Bindings bindings_of(const EvalContext& context) {
 
 }  // namespace
 
+void set_examples(const EvalContext& context, const Graph& body, std::span<const Datum> inputs,
+                  size_t first_output, std::span<Stacked> stacked) {
+  try {
+    const std::vector<Datum> results = run_body(context, body, inputs);
+    for (size_t i = 0; i < stacked.size(); ++i)
+      if (const Datum& d = results[first_output + i]; d.kind == Datum::Kind::kTensor)
+        stacked[i].set_example(d.tensor);
+  } catch (const Error&) {
+    return;
+  }
+}
+
 Tensor Stacked::stack(const EvalContext& context, const Type& declared, int64_t axis, bool reversed) const {
   Dims dims;
   DType dtype = declared.dtype;
   if (parts_.empty()) {
-    if (declared.shape) {
+    if (example_) {
+      dims = *example_;
+    } else if (declared.shape) {
       const Bindings bindings = bindings_of(context);
       const SymbolTable& symbols = context.node().graph()->symbols();
       for (const Dim& d : *declared.shape) dims.push_back(bindings.evaluate(symbols.resolve(d)).value_or(0));
@@ -174,7 +188,7 @@ Tensor Stacked::stack(const EvalContext& context, const Type& declared, int64_t 
   }
   const auto count = static_cast<int64_t>(parts_.size());
   const int64_t rank = static_cast<int64_t>(dims.size()) + 1;
-  axis = parts_.empty() && !declared.shape ? 0 : context.normalize_axis(axis, rank);
+  axis = parts_.empty() && !declared.shape && !example_ ? 0 : context.normalize_axis(axis, rank);
   const Dims part_dims = dims;
   dims.insert(dims.begin() + axis, count);
   Tensor out = Tensor::zeros(dtype, dims);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inference and evaluation of bodies (subgraph attributes), shared by the control-flow operators.
 #pragma once
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,11 +32,20 @@ std::vector<Datum> run_body(const EvalContext& context, const Graph& body, std::
 class Stacked {
  public:
   void push(Tensor tensor) { parts_.push_back(std::move(tensor)); }
-  /// With no iterations: zero elements of the declared type, dims that the operands do not tell taken as 0.
+  /// What the first iteration would have given, where there is none: its dims count.
+  void set_example(const Tensor& tensor) { example_ = tensor.dims(); }
+  /// With no iterations: zero elements of the declared type and the example's dims; without one, dims that
+  /// the operands do not tell are 0.
   Tensor stack(const EvalContext& context, const Type& declared, int64_t axis, bool reversed) const;
 
  private:
   std::vector<Tensor> parts_;
+  std::optional<Dims> example_;
 };
+
+/// Sets the examples of `stacked` (outputs [first_output, ...) of `body`) by running it once on `inputs`; a
+/// body that cannot be run on them sets none.
+void set_examples(const EvalContext& context, const Graph& body, std::span<const Datum> inputs,
+                  size_t first_output, std::span<Stacked> stacked);
 
 }  // namespace wootz

@@ -77,6 +77,11 @@ void evaluate(EvalContext& ctx) {
   ctx.check(body.outputs().size() > states,
             "expected a body with at least " + std::to_string(states + 1) + " outputs");
   std::vector<Stacked> stacked(body.outputs().size() - 1 - states);
+  if ((limit <= 0 || !keep_going) && !stacked.empty()) {
+    carried[0] = Tensor::scalar_int64(0);
+    carried[1] = sample::bools({}, {1});
+    set_examples(ctx, body, carried, states + 1, stacked);
+  }
   for (int64_t trip = 0; trip < limit && keep_going; ++trip) {
     carried[0] = Tensor::scalar_int64(trip);
     carried[1] = sample::bools({}, {1});

@@ -87,6 +87,7 @@ struct Slices {
   bool backwards;
 
   int64_t count() const { return whole.dims()[axis]; }
+  /// Zeros where there are no slices.
   Tensor slice(int64_t trip) const {
     StridedSide from{0, contiguous_strides(whole.dims())};
     from.offset = (backwards ? count() - 1 - trip : trip) * from.strides[axis];
@@ -94,6 +95,7 @@ struct Slices {
     dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
     from.strides.erase(from.strides.begin() + static_cast<std::ptrdiff_t>(axis));
     Tensor out = Tensor::zeros(whole.dtype(), dims);
+    if (count() == 0) return out;
     copy_strided(whole.dtype(), dims, whole.data(), from, out.data(), {0, contiguous_strides(dims)});
     return out;
   }
@@ -122,6 +124,11 @@ void evaluate(EvalContext& ctx) {
     for (size_t i = 0; i < stacked.size(); ++i) stacked[i].push(std::move(results[states + i].tensor));
     results.resize(states);
     carried = std::move(results);
+  }
+  if (scanned.front().count() == 0) {
+    std::vector<Datum> first = carried;
+    for (const Slices& s : scanned) first.push_back(s.slice(0));
+    set_examples(ctx, body, first, states, stacked);
   }
   for (size_t i = 0; i < states; ++i) ctx.set_output(i, std::move(carried[i]));
   for (size_t i = 0; i < stacked.size(); ++i)

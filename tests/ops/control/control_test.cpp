@@ -119,5 +119,25 @@ TEST(Scan, ReverseOverRows) {
   EXPECT_THAT(out[2].tensor.span<float>(), ElementsAre(25, 36, 9, 16, 1, 4));
 }
 
+TEST(Scan, WithoutRowsGivesTheDimsOfAFirstIteration) {
+  Graph graph;
+  Value* start = graph.add_input("start", Type::tensor(DType::kFloat32, {graph.symbols().input("m")}));
+  Value* rows = graph.add_input(
+      "rows", Type::tensor(DType::kFloat32, {graph.symbols().input("n"), graph.symbols().input("k")}));
+  auto body = std::make_shared<Graph>(graph.shared_symbols(), &graph);
+  Value* state = body->add_input("state", Type{});
+  Value* row = body->add_input("row", Type{});
+  body->add_output(unary(*body, "Neg", {row}));
+  body->add_output(unary(*body, "Neg", {state}));
+  Node* scan = graph.add_node("Scan", {start, rows});
+  scan->attributes.set("body", GraphPtr(body));
+  scan->attributes.set("num_scan_inputs", int64_t{1});
+  for (const char* name : {"final", "delayed"}) graph.add_output(scan->add_output(name, Type{}));
+  infer_graph(graph);
+  const auto out = evaluate_graph(
+      graph, std::vector<Datum>{floats({2}, {10, 20}), Tensor::zeros(DType::kFloat32, {0, 2})});
+  EXPECT_EQ(out[1].tensor.dims(), (Dims{0, 2}));
+}
+
 }  // namespace
 }  // namespace wootz
