@@ -161,5 +161,16 @@ TEST_F(Evaluate, IntermediateValuesAreFreedAfterTheirLastUse) {
   evaluate_graph(graph, inputs, options);
 }
 
+TEST_F(Evaluate, OfEqualCategoriesTheLastCounts) {
+  Value* x = graph.add_input("x", Type::tensor(DType::kInt64, {3}));
+  Node* encoder = graph.add_node("OneHotEncoder", {x});
+  encoder->domain = "ai.onnx.ml";
+  encoder->attributes.set("cats_int64s", Ints{1, 2, 1});
+  graph.add_output(encoder->add_output("y", Type{}));
+  infer_graph(graph);
+  const auto y = evaluate_graph(graph, std::vector<Datum>{Tensor::int64s(Ints{3, 1, 2})});
+  EXPECT_EQ(y[0].tensor.to_doubles(), (std::vector<double>{0, 0, 0, 0, 0, 1, 0, 1, 0}));
+}
+
 }  // namespace
 }  // namespace wootz

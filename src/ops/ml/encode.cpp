@@ -188,10 +188,10 @@ void evaluate_one_hot_encoder(EvalContext& c) {
     }
   const std::vector<Key> known = keys_of(categories);
   for (size_t i = 0; i < wanted.size(); ++i) {
-    bool found = false;
-    for (size_t k = 0; k < known.size(); ++k)
-      if (wanted[i] == known[k]) y.as<float>()[i * known.size() + k] = 1, found = true;
-    c.check(found || c.attributes().get<int64_t>("zeros", 1) != 0,
+    size_t k = known.size();  // of equal categories the last one counts
+    while (k > 0 && known[k - 1] != wanted[i]) --k;
+    if (k > 0) y.as<float>()[i * known.size() + k - 1] = 1;
+    c.check(k > 0 || c.attributes().get<int64_t>("zeros", 1) != 0,
             "element " + std::to_string(i) + ": expected one of the categories (zeros = 0)");
   }
 }
