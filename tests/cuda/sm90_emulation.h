@@ -148,7 +148,6 @@ inline void load_2d_all(u32 to, const TensorMap& map, u32 bar, int x, int y) { l
 inline void load_4d(u32 to, const TensorMap& map, u32 bar, int c, int w, int h, int n) {
   emulation::load_box(to, map, bar, {c, w, h, n, 0});
 }
-inline void prefetch_2d(const TensorMap&, int, int) {}
 inline void store_2d(const TensorMap& map, u32 from, int x, int y) {
   emulation::store_box(map, from, {x, y, 0, 0, 0});
 }

@@ -323,13 +323,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) __cluster_dims__(CLUST
   if (group == 0) {
     give_registers<CONSUMERS == 3 ? 32 : 40>();
     if (threadIdx.x == 0) produce(shared, map_a, map_b, p);
-#if PREFETCH_B
-    // One row of tiles: weights that no stage holds yet are on their way from memory before the previous kernel has ended.
-    const u32 rank = cluster_rank();
-    const Tile tile = tile_at(blockIdx.x / kShareOut, p, rank);
-    if (threadIdx.x == 32 && tile.row < kClusterM * kTileRows)
-      for (int k = STAGES; k < kBlocksK; ++k) prefetch_2d(map_b, k * kStepK, tile.col + (kShareB ? (int)rank * kPartB : 0));
-#endif
     __syncwarp();
   } else {
     take_registers<CONSUMERS == 3 ? 160 : 232>();

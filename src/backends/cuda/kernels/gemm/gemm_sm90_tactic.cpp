@@ -136,7 +136,7 @@ class GemmSm90 final : public Tactic {
     auto kernel = std::make_unique<CudaKernel>(target_, problem);
     const std::string text =
         tail.text() + o.constants() + constants(way, room) + "#define GATED " + (o.gate < 0 ? "0" : "1") +
-        "\n#define PREFETCH_B " + (prefetches_b(way, o) ? "1" : "0") + "\n#include \"gemm/sm90.cuh\"\n" +
+        "\n#include \"gemm/sm90.cuh\"\n" +
         wgmma_source(way.bn, c.element, o.gate < 0 ? OperandA::kShared : OperandA::kRegisters);
     CudaLaunch& launch = kernel->add(make_cuda_source("gemm/gemm_sm90.cu", text), "gemm", geometry);
     launch.map_input(static_cast<size_t>(c.a_input), o.a_map(way.tile_rows() / along_n));
@@ -247,13 +247,6 @@ class GemmSm90 final : public Tactic {
       return false;  // each block fetches whole swizzle atoms
     if (w.direct && w.m_blocks * w.bn / 2 > (w.consumers == 3 ? kMostSumsOfThree : kMostSums)) return false;
     return !w.resident || tiles_n(w, c) <= target_.multiprocessors;
-  }
-
-  /// Whether weights are fetched ahead of the previous kernel's end: each tile is one of a single wave, and
-  /// what it reads is constant.
-  bool prefetches_b(const HopperWay& w, const GatedOperands& o) const {
-    return o.packs_b() && !o.is_batched() && !w.resident &&
-           tiles_m(w, o) * tiles_n(w, o.contraction()) * w.cluster <= target_.multiprocessors;
   }
 
   /// Whether it is worth a try.

@@ -83,11 +83,6 @@ __device__ __forceinline__ void load_2d_all(u32 to, const TensorMap& map, u32 ba
       : "memory");
 }
 
-// Into L2 alone.
-__device__ __forceinline__ void prefetch_2d(const TensorMap& map, int x, int y) {
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map), "r"(x), "r"(y) : "memory");
-}
-
 struct Pixel {
   int w, h, n;  // of the filter's first tap; may lie outside the image
 };

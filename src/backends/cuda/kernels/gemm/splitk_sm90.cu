@@ -108,8 +108,6 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
     if (lane == 0) produce(b, map_x, map_w, p);
     __syncwarp();
   } else {
-    if (B_CONSTANT && threadIdx.x == 0 && b.row == 0)  // from memory before the previous kernel has ended
-      for (int k = b.first + STAGES; k < b.last; ++k) prefetch_2d(map_w, k * kStepK, b.feature);
     for (int k = b.first; k < b.last; ++k) {
       const int stage = (k - b.first) % STAGES;
       barrier_wait(b.full + 8 * stage, (k - b.first) / STAGES & 1);
