@@ -43,6 +43,21 @@ MatMulProblem matmul_problem(std::span<const int64_t> a, std::span<const int64_t
   return p;
 }
 
+MatMulProblem::Operands MatMulProblem::operands_of(int64_t at) const {
+  Operands from{at / n % m * k, at % n};
+  int64_t rest = at / n / m;
+  for (size_t d = batch.size(); d-- > 0; rest /= batch[d]) {
+    from.a += rest % batch[d] * a_strides[d];
+    from.b += rest % batch[d] * b_strides[d];
+  }
+  return from;
+}
+
+double matmul_flops(const Node&, std::span<const Dims> inputs, std::span<const Dims> outputs) {
+  return 2.0 * static_cast<double>(element_count(outputs[0])) *
+         static_cast<double>(inputs[0].empty() ? 1 : inputs[0].back());
+}
+
 Shape infer_matmul_shape(InferContext& c, const Shape& a, const Shape& b) {
   c.check(!a.empty() && !b.empty(), "expected operands of rank 1 or more, found a scalar");
   const bool a_is_row = a.size() == 1, b_is_column = b.size() == 1;
@@ -123,13 +138,8 @@ void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<do
   visit_numeric(a.dtype(), [&](auto t) {
     using T = decltype(t);
     for (size_t i = 0; i < at.size(); ++i) {
-      const int64_t column = at[i] % p.n, row = at[i] / p.n % p.m;
-      int64_t rest = at[i] / p.n / p.m, a_at = row * p.k, b_at = column;
-      for (size_t d = p.batch.size(); d-- > 0; rest /= p.batch[d]) {
-        a_at += rest % p.batch[d] * p.a_strides[d];
-        b_at += rest % p.batch[d] * p.b_strides[d];
-      }
-      const T *as = a.as<T>() + a_at, *bs = b.as<T>() + b_at;
+      const MatMulProblem::Operands from = p.operands_of(at[i]);
+      const T *as = a.as<T>() + from.a, *bs = b.as<T>() + from.b;
       if constexpr (std::is_integral_v<T>) {
         uint64_t sum = 0;
         for (int64_t k = 0; k < p.k; ++k)
@@ -143,11 +153,6 @@ void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<do
       }
     }
   });
-}
-
-double flops(const Node&, std::span<const Dims> inputs, std::span<const Dims> outputs) {
-  return 2.0 * static_cast<double>(element_count(outputs[0])) *
-         static_cast<double>(inputs[0].empty() ? 1 : inputs[0].back());
 }
 
 std::vector<Sample> samples() {
@@ -189,7 +194,7 @@ void register_op(OpRegistry& registry) {
   d.infer = infer;
   d.evaluate = evaluate;
   d.evaluate_elements = evaluate_elements;
-  d.flops = flops;
+  d.flops = matmul_flops;
   d.samples = samples;
   registry.add(std::move(d));
 }

@@ -10,6 +10,7 @@
 namespace wootz {
 
 class InferContext;
+class Node;
 
 /// A MatMul with NumPy's rules, resolved: rank-1 operands get a dimension that the result lacks, leading dims
 /// broadcast.
@@ -18,9 +19,18 @@ struct MatMulProblem {
   Dims batch;                 // broadcast leading dims
   Dims a_strides, b_strides;  // for each batch dim, in elements; 0 where broadcast
   Dims output;                // dims of the result
+
+  /// What element `at` of the result is the sum over k of: a[a + k] * b[b + k * n].
+  struct Operands {
+    int64_t a = 0, b = 0;
+  };
+  Operands operands_of(int64_t at) const;
 };
 /// kInvalidModel for scalars and for dims that do not fit.
 MatMulProblem matmul_problem(std::span<const int64_t> a, std::span<const int64_t> b);
+
+/// Of a product whose operand 0 is [..., m, k]: a multiplication and an addition for each term.
+double matmul_flops(const Node& node, std::span<const Dims> inputs, std::span<const Dims> outputs);
 
 /// The result's shape over expressions.
 Shape infer_matmul_shape(InferContext& c, const Shape& a, const Shape& b);

@@ -33,23 +33,13 @@ void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<do
   const MatrixZeros a_zeros(a, optional_input(c, 2), QuantizeSide::kRows, "a_zero_point"),
       b_zeros(b, optional_input(c, 3), QuantizeSide::kColumns, "b_zero_point");
   for (size_t i = 0; i < at.size(); ++i) {
-    const int64_t column = at[i] % p.n, row = at[i] / p.n % p.m;
-    int64_t rest = at[i] / p.n / p.m, a_at = row * p.k, b_at = column;
-    for (size_t d = p.batch.size(); d-- > 0; rest /= p.batch[d]) {
-      a_at += rest % p.batch[d] * p.a_strides[d];
-      b_at += rest % p.batch[d] * p.b_strides[d];
-    }
+    const MatMulProblem::Operands from = p.operands_of(at[i]);
     double sum = 0;
     for (int64_t k = 0; k < p.k; ++k)
-      sum += (load_double(a, a_at + k) - a_zeros.at(a_at + k)) *
-             (load_double(b, b_at + k * p.n) - b_zeros.at(b_at + k * p.n));
+      sum += (load_double(a, from.a + k) - a_zeros.at(from.a + k)) *
+             (load_double(b, from.b + k * p.n) - b_zeros.at(from.b + k * p.n));
     result[i] = as_int32(sum);
   }
-}
-
-double flops(const Node&, std::span<const Dims> inputs, std::span<const Dims> outputs) {
-  return 2.0 * static_cast<double>(element_count(outputs[0])) *
-         static_cast<double>(inputs[0].empty() ? 1 : inputs[0].back());
 }
 
 std::vector<Sample> samples() {
@@ -82,7 +72,7 @@ void register_op(OpRegistry& registry) {
   d.infer = infer;
   d.evaluate = evaluate;
   d.evaluate_elements = evaluate_elements;
-  d.flops = flops;
+  d.flops = matmul_flops;
   d.samples = samples;
   registry.add(std::move(d));
 }

@@ -27,11 +27,6 @@ void evaluate(EvalContext& c) {
   for (size_t i = 0; i < result.size(); ++i) y.as<float>()[i] = static_cast<float>(result[i]);
 }
 
-double flops(const Node&, std::span<const Dims> inputs, std::span<const Dims> outputs) {
-  return 2.0 * static_cast<double>(element_count(outputs[0])) *
-         static_cast<double>(inputs[0].empty() ? 1 : inputs[0].back());
-}
-
 std::vector<Sample> samples() {
   const auto f8 = [](Dims d, int seed) {
     return sample_values(DType::kFloat8E4M3FN, std::move(d), -8, 8, seed);
@@ -54,7 +49,7 @@ void register_op(OpRegistry& registry) {
   d.fusion = FusionKind::kContraction;
   d.infer = infer;
   d.evaluate = evaluate;
-  d.flops = flops;
+  d.flops = matmul_flops;
   d.samples = samples;
   registry.add(std::move(d));
 }
