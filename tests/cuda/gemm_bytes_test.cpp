@@ -23,6 +23,13 @@ TEST(CudaGemmBytes, RequantizedToBytes) {
                  64);
 }
 
+TEST(CudaGemmBytes, GeluBehindSums) {
+  expect_product({.result_zero = 9, .result_scale = 0.11f, .relu = false, .gelu = true}, 200, 128, 192);
+  expect_product(
+      {.a = DType::kInt8, .result = DType::kInt8, .result_scale = 1e-7f, .relu = false, .gelu = true}, 70, 64,
+      64);
+}
+
 TEST(CudaGemmBytes, FloatsOf8Bits) {
   expect_product({.a = DType::kFloat8E4M3FN, .result = DType::kFloat8E4M3FN}, 140, 192, 128);
   expect_product({.a = DType::kFloat8E4M3FN, .end = End::kHalf, .residual = true, .relu = false}, 140, 64,

@@ -59,9 +59,14 @@ bool stays_finite(const Contraction& c) {
       case ScalarOp::kSub:
       case ScalarOp::kMul:
       case ScalarOp::kRelu:
+      case ScalarOp::kLeakyRelu:
       case ScalarOp::kClip:
       case ScalarOp::kRound:
       case ScalarOp::kErf:
+      case ScalarOp::kGelu:
+      case ScalarOp::kGeluTanh:
+      case ScalarOp::kSilu:
+      case ScalarOp::kHardSwish:
       case ScalarOp::kTanh:
       case ScalarOp::kSigmoid: return true;
       case ScalarOp::kDiv: return is_immediate(c.tail, static_cast<size_t>(f.b));
