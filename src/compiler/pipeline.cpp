@@ -25,6 +25,7 @@
 #include "passes/precision/lower_precision.h"
 #include "passes/recognise/lower_attention.h"
 #include "passes/recognise/missed_norms.h"
+#include "passes/recognise/narrow_masks.h"
 #include "passes/recognise/recognise_activations.h"
 #include "passes/recognise/recognise_attention.h"
 #include "passes/recognise/recognise_norms.h"
@@ -45,8 +46,8 @@ std::vector<Phase> pipeline() {
       {"simplify",
        {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(),
         fold_batch_norm(), flatten_volumes(), eliminate_reshapes(), eliminate_gathers(),
-        eliminate_transposes(), sink_transposes(), recognise_attention(), lower_attention(), fold_shapes(),
-        fold_constants(), inline_branches()},
+        eliminate_transposes(), sink_transposes(), recognise_attention(), lower_attention(), narrow_masks(),
+        fold_shapes(), fold_constants(), inline_branches()},
        true},
       // After fold_batch_norm, that knows convolutions.
       {"patches", {patch_products(), eliminate_reshapes(), eliminate_transposes()}, true},

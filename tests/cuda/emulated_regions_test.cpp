@@ -203,8 +203,10 @@ TEST(PlannedCuda, Attention) {
       for (int s = 0; s < (shape.q[2] < 35 ? 2 : 1); ++s) {
         if (dtype == DType::kBFloat16 && shape.q[2] > 40) continue;
         const Dims values = {shape.k[0], shape.k[1], shape.k[2], shape.values};
-        for (const char* tactic : {"cuda.attention.tiles", "cuda.attention.split", "cuda.attention.warps"}) {
-          if (dtype == DType::kFloat32 && tactic != std::string("cuda.attention.warps")) continue;
+        for (const std::string tactic : {"cuda.attention.tiles", "cuda.attention.split",
+                                         "cuda.attention.floats", "cuda.attention.warps"}) {
+          const bool is_general = tactic == "cuda.attention.warps";
+          if (!is_general && (dtype == DType::kFloat32) != (tactic == "cuda.attention.floats")) continue;
           auto& problem =
               suite.add(tactic + (" " + name(dtype, s)) + " " + std::to_string(shape.q[2]), tactic)
                   .input(random_tensor(dtype, shape.q, 1), s ? Storage::kPadded : Storage::kRowMajor)

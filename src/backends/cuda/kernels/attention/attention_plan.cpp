@@ -86,4 +86,29 @@ LaunchPlan plan_attention_warps(const Problem& problem, const TacticConfig&) {
   return plan;
 }
 
+LaunchPlan plan_attention_floats(const Problem& problem, const TacticConfig& config) {
+  const AttentionProblem r = AttentionProblem::read(problem);
+  if (!r.refusal.empty()) return LaunchPlan::refuse(r.refusal);
+  const TensorDesc &q = r.view->input(0), &v = r.view->input(2);
+  if (q.dtype != DType::kFloat32) return LaunchPlan::refuse("elements other than float32");
+  const int64_t size = q.dims[3], value_size = v.dims[3];
+  if (size > 128 || value_size > 128) return LaunchPlan::refuse("heads of more than 128 elements");
+  LaunchPlan plan;
+  if (r.view->output(0)->size() == 0) return plan;
+  const auto blocks = [&](int64_t rows) { return (q.dims[2] + rows - 1) / rows; };
+  int64_t rows = config.get("rows", 0), tile = 32;
+  if (rows == 0)
+    for (rows = 64; rows > 16 && r.heads * blocks(rows) < 132;) rows /= 2;
+  const auto floats = [&] {
+    const int64_t pitch = (size + 31) / 32 * 32 + 4, value_pitch = (value_size + 31) / 32 * 32;
+    return rows * (pitch + tile + 4) + tile * (pitch + value_pitch);
+  };
+  while (floats() * 4 > (48 << 10)) rows > 32 ? rows /= 2 : tile /= 2;
+  plan.launches.push_back(write(
+      r, "attention/attention_floats.cuh",
+      "static constexpr int kRows = " + std::to_string(rows) + ", kTile = " + std::to_string(tile) + ";\n",
+      "AttentionFloats", static_cast<uint64_t>(r.heads * blocks(rows)), 128));
+  return plan;
+}
+
 }  // namespace wootz

@@ -10,6 +10,9 @@ LaunchPlan plan_attention_tiles(const Problem& problem, const TacticConfig& conf
 /// The same for few heads and queries: blocks of 16 queries whose warps (config `warps`, at most) share out
 /// the keys.
 LaunchPlan plan_attention_split(const Problem& problem, const TacticConfig& config);
+/// wootz.Attention of float32 by multiplications. Config `rows`: queries of a
+/// block, 16, 32 or 64 (fewer where 48 KB of shared memory do not hold them).
+LaunchPlan plan_attention_floats(const Problem& problem, const TacticConfig& config);
 /// wootz.Attention of any float type, a warp for each query.
 LaunchPlan plan_attention_warps(const Problem& problem, const TacticConfig& config);
 

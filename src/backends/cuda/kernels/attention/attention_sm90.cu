@@ -116,8 +116,28 @@ WZ_FN void add_terms(float (&score)[TILE / 2], int part, const wz::Bytes16& term
 }
 #endif
 
-WZ_FN void finish_scores(float (&score)[TILE / 2], const P::Mask* mask, int first_key, int row, int quad) {
-  if constexpr (!kPlain && !MASK_PACKED) {
+// A mask of one row for all queries: a thread needs the same terms for both of its rows, and reads them while the matrix unit
+// works (wider tiles leave no registers for them).
+constexpr bool kReadsRow = P::kHasMask && !MASK_PACKED && P::kM2 == 0 && TILE <= 192;
+constexpr int kTerms = kReadsRow ? TILE / 4 : 1;
+
+WZ_FN void read_row(float (&terms)[kTerms], const P::Mask* mask, int first_key, int quad) {
+  if constexpr (kReadsRow) {
+#pragma unroll
+    for (int i = 0; i < kTerms; ++i) {
+      const int key = first_key + i / 2 * 8 + quad * 2 + i % 2;
+      const bool has = P::kKeys % TILE == 0 || key < P::kKeys;
+      terms[i] = has ? static_cast<float>(wz::load(mask[key * P::kM3])) * 1.4426950408889634f : 0.0f;
+    }
+  }
+}
+
+WZ_FN void finish_scores(float (&score)[TILE / 2], const P::Mask* mask, const float (&terms)[kTerms], int first_key, int row,
+                         int quad) {
+  if constexpr (kReadsRow) {
+#pragma unroll
+    for (int i = 0; i < TILE / 2; ++i) score[i] = score[i] * P::scale() + terms[i / 4 * 2 + i % 2];
+  } else if constexpr (!kPlain && !MASK_PACKED) {
 #pragma unroll
     for (int i = 0; i < TILE / 2; ++i) {
       const int key = first_key + i / 4 * 8 + quad * 2 + i % 2;
@@ -231,6 +251,8 @@ WZ_FN void consume(const Shared& shared, const TensorMap& map_y, const MaskEleme
           barrier_arrive_local(shared.query_empty + 8 * stored_slot);
         }
         stored_slot = -1;
+        float row_terms[kTerms];
+        read_row(row_terms, job_mask, t * TILE, quad);
 #if MASK_PACKED
         const wz::Bytes16* from = terms_of(mask, p, is_live ? tile : 0, t, warp, lane);
         wz::Bytes16 terms[kParts];
@@ -246,7 +268,7 @@ WZ_FN void consume(const Shared& shared, const TensorMap& map_y, const MaskEleme
 #else
         mma_wait<0>();
 #endif
-        finish_scores(score, job_mask, t * TILE, row, quad);
+        finish_scores(score, job_mask, row_terms, t * TILE, row, quad);
         float scale[2], shift[2];
         raise_tops(score, rows, scale, shift);
         if constexpr (kTiles > 1) {

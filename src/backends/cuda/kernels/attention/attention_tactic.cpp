@@ -19,6 +19,11 @@ void register_tactic(CudaTactics& tactics) {
   tactics.add(
       std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.split", plan_attention_split, split),
       CudaTactics::kSpecial);
+  PlannedTraits floats;
+  floats.configs.clear();
+  for (int64_t rows : {64, 32, 16}) floats.configs.push_back(TacticConfig{{{"rows", rows}}});
+  tactics.add(std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.floats",
+                                              plan_attention_floats, floats));
   tactics.add(
       std::make_unique<PlannedTactic>(tactics.target(), "cuda.attention.warps", plan_attention_warps));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEMM and implicit-GEMM convolution with few rows for sm_90a: D[row, column] = finish(A[row, k] * B[column, k]).
 //
-// The product is transposed, D[feature, row]: 64 features x BN rows a block, so BN can follow the rows in steps of 8. K is
-// split over the SPLITS blocks of a cluster, which add their partial sums through distributed shared memory. Constant
-// weights do not depend on the previous kernel, so their loads start before it has ended.
+// The product is transposed, D[feature, row]: FEATURES x BN rows a block, so BN can follow the rows in steps of 8; 64 features a
+// warpgroup. K is split over the SPLITS blocks of a cluster, which add their partial sums through distributed shared memory.
+// Constant weights do not depend on the previous kernel, so their loads start before it has ended.
 
 struct Problem {
   int row_tiles, rows, rows_out, cols_out;
@@ -11,10 +11,11 @@ struct Problem {
 
 constexpr int kStepK = 128 / (int)sizeof(Element);  // of a stage's rows of 128 bytes
 constexpr int kBlocksK = (K + kStepK - 1) / kStepK;
-constexpr int kBytesW = 64 * 128;
+constexpr int kConsumers = FEATURES / 64;
+constexpr int kBytesW = FEATURES * 128;
 constexpr int kBytesX = BN * 128;
 constexpr int kBytesStage = kBytesW + kBytesX;
-constexpr int kPitch = 68;  // floats between rows of the partial sums: free of bank conflicts, a multiple of 16 bytes
+constexpr int kPitch = FEATURES + 4;  // floats between rows of the partial sums: free of bank conflicts, a multiple of 16 bytes
 
 // Four partial sums that lie at `address` in the block `rank` of the cluster.
 __device__ __forceinline__ float4 load_partial(u32 address, u32 rank) {
@@ -76,7 +77,7 @@ __device__ void produce(const Block& b, const TensorMap& map_x, const TensorMap&
   }
 }
 
-extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1, 1)
+extern "C" __global__ void __launch_bounds__(128 * kConsumers + 32, 1) __cluster_dims__(SPLITS, 1, 1)
     splitk(const __grid_constant__ TensorMap map_x, const __grid_constant__ TensorMap map_w,
            const __grid_constant__ Problem p, TAIL_PARAMETERS) {
   const Tail tail = TAIL;
@@ -88,15 +89,15 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
   b.stages = shared_address(memory);
   b.full = b.stages + STAGES * kBytesStage;
   b.empty = b.full + 8 * STAGES;
-  b.feature = tile / p.row_tiles * 64;
+  b.feature = tile / p.row_tiles * FEATURES;
   b.row = tile % p.row_tiles * BN;
   b.first = kBlocksK * rank / SPLITS;
   b.last = kBlocksK * (rank + 1) / SPLITS;
 
-  if (threadIdx.x == 128) {
+  if (threadIdx.x == 128 * kConsumers) {
     for (int i = 0; i < STAGES; ++i) {
       barrier_init(b.full + 8 * i, 1);
-      barrier_init(b.empty + 8 * i, 4);
+      barrier_init(b.empty + 8 * i, 4 * kConsumers);
     }
     barriers_are_initialised();
   }
@@ -104,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
   wz::start_next();
 
   float sum[BN / 2];
-  if (warp == 4) {
+  if (warp == 4 * kConsumers) {
     if (lane == 0) produce(b, map_x, map_w, p);
     __syncwarp();
   } else {
@@ -112,7 +113,8 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
       const int stage = (k - b.first) % STAGES;
       barrier_wait(b.full + 8 * stage, (k - b.first) / STAGES & 1);
       mma_begin();
-      const u64 w = operand(b.stages + stage * kBytesStage), x = operand(b.stages + stage * kBytesStage + kBytesW);
+      const u32 from = b.stages + stage * kBytesStage;
+      const u64 w = operand(from + warp / 4 * (64 * 128)), x = operand(from + kBytesW);
 #pragma unroll
       for (int kk = 0; kk < 4; ++kk) wgmma(sum, w + 2 * kk, x + 2 * kk, k != b.first || kk != 0);
       mma_commit();
@@ -122,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
     mma_wait<0>();
     wz::after_previous();
     // Every load has landed and every wgmma of this warp is done; the other warps may still read the stages.
-    named_sync(1, 128);
+    named_sync(1, 128 * kConsumers);
     float* partial = reinterpret_cast<float*>(memory);
     const int f = warp * 16 + lane / 4;
 #pragma unroll
@@ -136,9 +138,10 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
   else
     __syncthreads();
 
-  if (warp < 4) {  // 16 threads finish one row of 64 features
-    const int f = threadIdx.x % 16 * 4;
-    for (int r = rank * 8 + threadIdx.x / 16; r < BN && b.row + r < p.rows; r += 8 * SPLITS) {
+  if (warp < 4 * kConsumers) {  // a thread finishes four features of a row, the block eight rows at once
+    constexpr int kThreadsRow = FEATURES / 4;
+    const int f = threadIdx.x % kThreadsRow * 4;
+    for (int r = rank * 8 + threadIdx.x / kThreadsRow; r < BN && b.row + r < p.rows; r += 8 * SPLITS) {
       float x[4] = {};
 #pragma unroll
       for (int i = 0; i < SPLITS; ++i) {
@@ -146,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) __cluster_dims__(SPLITS, 1,
         x[0] += v.x, x[1] += v.y, x[2] += v.z, x[3] += v.w;
       }
       const int col = b.feature + f;
-      if (N % 64 != 0 && col >= N) continue;
+      if (N % FEATURES != 0 && col >= N) continue;
       const Row at = row_at(0, b.row + r, p.rows, tail);
       const float none[4] = {};
       finish<4>(x, none, none, at, col, tail);
