@@ -58,6 +58,17 @@ TEST(PlannedCuda, Movement) {
         .input(random_tensor(dtype, {2, 7, 5, 4}, 2))
         .node("Concat", {"0", "1"}, {"y"}, attributes_of(P("axis", int64_t{1})))
         .result("y", Storage::kChannelsLast);
+    suite.add("concat of wide pieces " + name(dtype, 0), "cuda.movement.copies")
+        .input(random_tensor(dtype, {2, 64, 5, 4}), Storage::kChannelsLast)
+        .input(random_tensor(dtype, {2, 32, 5, 4}, 2))
+        .node("Concat", {"0", "1"}, {"y"}, attributes_of(P("axis", int64_t{1})))
+        .result("y", Storage::kChannelsLast);
+    suite.add("concat of narrow pieces " + name(dtype, 0), "cuda.movement.copies")
+        .input(random_tensor(dtype, {2, 3, 9, 2}))
+        .input(random_tensor(dtype, {2, 3, 9, 2}, 2), Storage::kReversed)
+        .input(random_tensor(dtype, {2, 3, 9, 81}, 3), Storage::kPadded)
+        .node("Concat", {"0", "1", "2"}, {"y"}, attributes_of(P("axis", int64_t{-1})))
+        .result("y");
     suite.add("a run of elements " + name(dtype, 0), "cuda.movement.copies")
         .input(random_tensor(dtype, {1021}))
         .node("Identity", {"0"}, {"y"})

@@ -10,10 +10,10 @@
 namespace wootz {
 namespace {
 
-constexpr size_t kMask = 3;
-constexpr int kDeepest = 12;
+constexpr size_t kMaskInput = 3;
+constexpr int kDeepestMask = 12;
 
-bool is_elementwise(const Node& node) {
+bool is_broadcast_elementwise(const Node& node) {
   const OpDef* def = OpRegistry::global().find(node);
   return def && def->fusion == FusionKind::kPointwise && def->deterministic && node.outputs().size() == 1;
 }
@@ -43,8 +43,8 @@ class Narrowing {
   explicit Narrowing(Node& attention) : attention_(attention), symbols_(attention.graph()->symbols()) {}
 
   std::optional<Patch> patch() {
-    if (attention_.inputs().size() <= kMask || !attention_.input(kMask)) return std::nullopt;
-    Value* mask = attention_.input(kMask);
+    if (attention_.inputs().size() <= kMaskInput || !attention_.input(kMaskInput)) return std::nullopt;
+    Value* mask = attention_.input(kMaskInput);
     if (!mask->type.has_rank() || has_one_row(mask)) return std::nullopt;
     const auto narrow = narrowed(mask, 0);
     if (!narrow) return std::nullopt;
@@ -65,7 +65,7 @@ class Narrowing {
 
   /// What broadcasts to `v` and has one row; nothing where rows may differ.
   std::optional<PatchOperand> narrowed(Value* v, int depth) {
-    if (!v || !v->type.has_rank() || depth > kDeepest) return std::nullopt;
+    if (!v || !v->type.has_rank() || depth > kDeepestMask) return std::nullopt;
     if (has_one_row(v)) return PatchOperand(v);
     if (v->is_constant()) {
       std::optional<Tensor> row = one_row(*v->constant);
@@ -74,7 +74,7 @@ class Narrowing {
     const Node* node = v->producer();
     if (!node) return std::nullopt;
     if (node->is("Expand")) return narrowed(node->input(0), depth + 1);
-    if (!is_elementwise(*node)) return std::nullopt;
+    if (!is_broadcast_elementwise(*node)) return std::nullopt;
     std::vector<PatchOperand> inputs;
     for (Value* input : node->inputs()) {
       const auto narrow = input ? narrowed(input, depth + 1) : std::optional(PatchOperand());

@@ -167,4 +167,57 @@ PlannedLaunch write_copies(KernelWriter writer, const std::vector<CopyPiece>& pi
   return std::move(writer).finish("copies", static_cast<uint64_t>(copies.blocks()), kThreads);
 }
 
+PlannedLaunch write_rows(KernelWriter writer, const std::vector<CopyPiece>& pieces, size_t axis,
+                         DType dtype) {
+  const auto without_axis = [&](Dims dims) {
+    dims.erase(dims.begin() + static_cast<int64_t>(axis));
+    return dims;
+  };
+  std::vector<Dims> strides = {without_axis(pieces[0].to_strides)};
+  int64_t width = 0;
+  for (const CopyPiece& piece : pieces)
+    strides.push_back(without_axis(piece.from_strides)), width += piece.dims[axis];
+  const Walk walk = Walk::make(without_axis(pieces[0].dims), std::move(strides), 0);
+  int64_t rows = 64;  // of a block, held in shared memory
+  while (rows * width * static_cast<int64_t>(dtype_size(dtype)) > (24 << 10)) rows /= 2;
+  const std::string index = walk.fits_32_bits() && walk.size() * width < int64_t{1} << 31 ? "u32" : "i64",
+                    type(memory_type(dtype));
+  writer << "constexpr int kRows = " << rows << ", kWidth = " << width << ";\n__shared__ " << type
+         << " tile[kRows][kWidth | 1];\n"
+         << type << "* to = " << pieces[0].to << " + " << pieces[0].to_offset << "ll;\n"
+         << "const " << index << " first = static_cast<" << index << ">(blockIdx.x) * kRows;\n"
+         << "const int live = " << walk.size() << "u - first < kRows ? static_cast<int>(" << walk.size()
+         << "u - first) : kRows;\n";
+  std::string moves;  // whether a column has another source than its own place
+  int64_t at = 0;
+  for (size_t k = 0; k < pieces.size(); ++k) {
+    const CopyPiece& piece = pieces[k];
+    const int64_t columns = piece.dims[axis], end = at + columns;
+    const std::string number = std::to_string(k);
+    // Neighbouring threads read neighbours: along the row, or of several rows.
+    const bool along = piece.from_strides[axis] == 1 || walk.strides[k + 1].back() != 1;
+    writer << "const " << type << "* from" << number << " = " << piece.from << " + " << piece.from_offset
+           << "ll;\nconst bool moves" << number << " = static_cast<const void*>(from" << number
+           << ") != to + " << at << ";\nif (moves" << number
+           << ")\n#pragma unroll 4\nfor (int t = threadIdx.x; t < kRows * " << columns
+           << "; t += " << kThreads << ") {\nconst int r = " << (along ? "t / " : "t % kRows")
+           << (along ? std::to_string(columns) : "")
+           << ", column = " << (along ? "t % " + std::to_string(columns) : "t / kRows")
+           << ";\nif (r >= live) " << (along ? "break" : "continue") << ";\nconst " << index
+           << " row = first + r;\n"
+           << coordinates_text("row", walk.dims, "c", index) << "tile[r][" << at << " + column] = from"
+           << number << "[(" << offset_text(walk.strides[k + 1], walk.dims, "c") << ") + column * " << index
+           << "(" << piece.from_strides[axis] << ")];\n}\n";
+    moves += k + 1 < pieces.size() ? "column < " + std::to_string(end) + " ? moves" + number + " : "
+                                   : "moves" + number;
+    at = end;
+  }
+  writer << "__syncthreads();\n#pragma unroll 4\nfor (int t = threadIdx.x; t < live * kWidth; t += "
+         << kThreads << ") {\nconst int r = t / kWidth, column = t % kWidth;\nif (!(" << moves
+         << ")) continue;\nconst " << index << " row = first + r;\n"
+         << coordinates_text("row", walk.dims, "c", index) << "to[("
+         << offset_text(walk.strides[0], walk.dims, "c") << ") + column] = tile[r][column];\n}\n";
+  return std::move(writer).finish("copies", static_cast<uint64_t>((walk.size() + rows - 1) / rows), kThreads);
+}
+
 }  // namespace wootz

@@ -25,4 +25,8 @@ struct CopyPiece {
 /// otherwise. Overlap-free. A piece whose both ends are one address moves nothing.
 PlannedLaunch write_copies(KernelWriter writer, const std::vector<CopyPiece>& pieces, DType dtype);
 
+/// Pieces that lie side by side along the destination's innermost axis `axis`, in its order: a block gathers
+/// rows of all pieces in shared memory and writes them whole. Rows of at most 4 KB.
+PlannedLaunch write_rows(KernelWriter writer, const std::vector<CopyPiece>& pieces, size_t axis, DType dtype);
+
 }  // namespace wootz

@@ -25,12 +25,29 @@ class Planner {
     LaunchPlan plan;
     int64_t elements = 0;
     for (const CopyPiece& piece : pieces_) elements += element_count(piece.dims);
+    const DType dtype = view_.problem().outputs[0].dtype;
     if (elements > 0)
-      plan.launches.push_back(write_copies(std::move(writer_), pieces_, view_.problem().outputs[0].dtype));
+      plan.launches.push_back(has_narrow_rows()
+                                  ? write_rows(std::move(writer_), pieces_, axis(to().dims.size()), dtype)
+                                  : write_copies(std::move(writer_), pieces_, dtype));
     return plan;
   }
 
  private:
+  /// A Concat along the result's innermost axis, with a piece of less than a sector of 32 bytes: written
+  /// piece by piece, its sectors would reach memory in parts.
+  bool has_narrow_rows() const {
+    if (view_.node().op != "Concat" || pieces_.size() < 2 || pieces_.size() > 8) return false;
+    const size_t a = axis(to().dims.size());
+    const auto is_narrow = [&](const CopyPiece& p) {
+      return p.dims[a] * static_cast<int64_t>(dtype_size(to().dtype)) < 32;
+    };
+    const int64_t row_bytes = to().dims[a] * static_cast<int64_t>(dtype_size(to().dtype));
+    return to().strides[a] == 1 && row_bytes >= 32 && row_bytes <= 4096 &&
+           std::all_of(pieces_.begin(), pieces_.end(), [&](const CopyPiece& p) { return p.dims[a] > 0; }) &&
+           std::any_of(pieces_.begin(), pieces_.end(), is_narrow);
+  }
+
   std::string pieces() {
     const std::string& op = view_.node().op;
     if (op == "Transpose") return transpose();
