@@ -50,6 +50,13 @@ TEST(CudaGemm, FewRowsLongSums) {
   expect_each({.a = {1, 520}, .b = {520, 1000}, .bias = true}, {kSplitK, kMma, kSimt});
 }
 
+TEST(CudaGemm, WideBlocksOfFewRows) {
+  CudaCase test;
+  add_product(test, {.a = {140, 192}, .b = {192, 264}, .tail = TailKind::kRelu, .bias = true});
+  test.tuned_elsewhere("rows=128 splits=1 features=128").tuned_elsewhere("rows=40 splits=1 features=128");
+  test.brief().expect(kSplitK);
+}
+
 TEST(CudaGemm, GeluAndRowOperands) {
   expect_each({.a = {140, 64}, .b = {64, 128}, .tail = TailKind::kGelu, .bias = true}, {kSm90});
   expect_each({.a = {140, 64}, .b = {64, 128}, .tail = TailKind::kScaleRows, .bias = true},

@@ -21,10 +21,10 @@ TEST(NarrowMasks, RowsThatAreTheSame) {
       narrow_masks(),
       {
           {"PyTorch's key mask, for every query",
-           graph(", %m: bool[b,1,1,t]", "%all: bool[1,1,3,1] = constant [1, 1, 1]\n" + kNumbers +
+           graph(", %m: bool[b,1,1,t]", "%all: bool[1,1,3,1] = constant [true, true, true]\n" + kNumbers +
                                             "%both = And(%all, %m)\n%a = Where(%both, %zero, %none)\n" +
                                             attention("%a")),
-           graph(", %m: bool[b,1,1,t]", "%all: bool[1,1,1,1] = constant [1]\n" + kNumbers +
+           graph(", %m: bool[b,1,1,t]", "%all: bool[1,1,1,1] = constant [true]\n" + kNumbers +
                                             "%both = And(%all, %m)\n%a = Where(%both, %zero, %none)\n" +
                                             attention("%a"))},
           {"expanded",
@@ -39,7 +39,7 @@ TEST(NarrowMasks, RowsThatAreTheSame) {
            ""},
           {"a row for each query, from an input", graph(", %m: float32[3,t]", attention("%m")), ""},
           {"queries without a key, and a key mask",
-           graph(", %m: bool[b,1,1,t]", "%c: bool[3,1] = constant [1, 0, 1]\n" + kNumbers +
+           graph(", %m: bool[b,1,1,t]", "%c: bool[3,1] = constant [true, false, true]\n" + kNumbers +
                                             "%both = And(%c, %m)\n%a = Where(%both, %zero, %none)\n" +
                                             attention("%a")),
            ""},
