@@ -74,8 +74,9 @@ TEST(CudaGemmBytes, WaysOfEveryWidth) {
   for (const char* way :
        {"m_blocks=2 n=128 consumers=2 pingpong=1", "m_blocks=1 n=192 consumers=2 pingpong=0",
         "m_blocks=1 n=128 consumers=3 pingpong=0", "m_blocks=2 n=64 consumers=2 pingpong=1",
-        "m_blocks=1 n=128 consumers=2 pingpong=0 blocks=2",
-        "m_blocks=1 n=64 consumers=2 pingpong=0 blocks=3"}) {
+        "m_blocks=1 n=128 consumers=2 pingpong=0 blocks=2", "m_blocks=1 n=64 consumers=2 pingpong=0 blocks=3",
+        "m_blocks=2 n=64 consumers=2 pingpong=1 ahead=1", "m_blocks=1 n=64 consumers=2 pingpong=0 ahead=1",
+        "m_blocks=1 n=64 consumers=2 pingpong=0 blocks=2 ahead=1"}) {
     CudaCase test;
     BytesRegion region(test, {.a_zero = 7, .residual = true});
     region.product(520, 200 / 8 * 16, 192).tuned_elsewhere(way).brief().expect(kBytes);

@@ -148,9 +148,10 @@ class Writer {
     });
   }
 
-  /// Whether the division is that of a quantization: nothing but a rounding to a whole number reads it.
+  /// Whether the division is that of a quantization in wide steps: nothing but a rounding to a whole number
+  /// reads it.
   bool is_rounded_quotient(const ScalarInstruction& f) const {
-    if (f.op != ScalarOp::kDiv || !immediate(f.b)) return false;
+    if (f.op != ScalarOp::kDiv || immediate(f.b).value_or(0) < kLeastHidingStep) return false;
     const int at =
         static_cast<int>(program_.operands.size() + static_cast<size_t>(&f - &program_.instructions[0]));
     if (std::count(program_.results.begin(), program_.results.end(), at) != 0) return false;

@@ -6,7 +6,8 @@
 // B's columns come in an order that makes these the result's columns 4q ... 4q + 3 of every sixteen, so that four bytes leave as
 // one word. Results leave through shared memory in panels of 64 or 128 bytes (PANEL_BYTES) and bulk copies, bytes after
 // quantization, halves as they are; DIRECT: straight from registers, for any type, rows that begin anywhere and strides.
-// HAS_CORRECTION: sums begin at minus what the zero point of A adds to them.
+// HAS_CORRECTION: sums begin at minus what the zero point of A adds to them. RESIDUAL_AHEAD: the panels are there twice, and the
+// next tile's residual arrives in one half while results leave from the other.
 
 #include "gemm/pipeline_sm90.cuh"
 
@@ -130,13 +131,29 @@ __device__ __forceinline__ void fill_panel(u32 buffer, const Sum (&sum)[BN / 2],
 }
 #endif
 
+#if HAS_RESIDUAL && !DIRECT
+constexpr int kPanelsTile = M_BLOCKS * kPanels;
+static_assert(PANEL_BUFFERS == kPanelsTile * (1 + RESIDUAL_AHEAD));
+
+// Every panel of a consumer's part of the tile; one thread calls this, when the panels' last results have been read.
+__device__ __forceinline__ void fetch_residual(u32 panels, const TensorMap& map, u32 bar, const Tile& tile, int first_row,
+                                               const Problem& p) {
+  stores_read<0>();
+  barrier_expect(bar, kPanelsTile * kBytesPanel);
+  for (int i = 0; i < kPanelsTile; ++i)
+    load_residual(panels + i * kBytesPanel, map, bar, tile, tile.col + i % kPanels * kPanelColumns,
+                  tile.row + first_row + i / kPanels * 64, p);
+}
+#endif
+
 __device__ void consume(const Shared& shared, const TensorMap& map_c, const TensorMap& map_residual, const Tail& tail,
                         const Problem& p, const i32* __restrict__ correction, int consumer) {
   const u32 rank = cluster_rank();
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   const int tiles = tile_count(p), step = gridDim.x / kShareOut;
   const int first_row = PINGPONG ? 0 : consumer * 64 * M_BLOCKS;  // inside the tile
-  const u32 panels = shared.panels + consumer * PANEL_BUFFERS * kBytesPanel;
+  u32 panels = shared.panels + consumer * PANEL_BUFFERS * kBytesPanel;
+  [[maybe_unused]] u32 other = panels + PANEL_BUFFERS / 2 * kBytesPanel;  // RESIDUAL_AHEAD: the half that is free
   const u32 residual_bar = shared.residual + 8 * consumer;
   Cursor at;
   u32 residual_parity = 0;
@@ -146,18 +163,16 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
     at.skip(kBlocksK);
     named_arrive(1, 256);  // consumer 0 may start at once
   }
+#if HAS_RESIDUAL && !DIRECT
+  if (RESIDUAL_AHEAD && thread == 0 && t < tiles)
+    fetch_residual(panels, map_residual, residual_bar, tile_at(t, p, rank), first_row, p);
+#endif
   for (; t < tiles; t += step * (PINGPONG ? 2 : 1)) {
     const Tile tile = tile_at(t, p, rank);
-    if constexpr (HAS_RESIDUAL) {
-      // The panel buffers first hold the residual. Fetched now, it arrives while the matrix unit works.
-      if (thread == 0) {
-        stores_read<0>();
-        barrier_expect(residual_bar, M_BLOCKS * kPanels * kBytesPanel);
-        for (int i = 0; i < M_BLOCKS * kPanels; ++i)
-          load_residual(panels + i * kBytesPanel, map_residual, residual_bar, tile, tile.col + i % kPanels * kPanelColumns,
-                        tile.row + first_row + i / kPanels * 64, p);
-      }
-    }
+#if HAS_RESIDUAL && !DIRECT
+    // The panel buffers first hold the residual. Fetched now, it arrives while the matrix unit works.
+    if (!RESIDUAL_AHEAD && thread == 0) fetch_residual(panels, map_residual, residual_bar, tile, first_row, p);
+#endif
     Sum sum[M_BLOCKS][BN / 2];
     if constexpr (HAS_CORRECTION) correct(sum, tile, correction, lane);
     // Order is correctness here: see gemm_sm90.cu.
@@ -208,10 +223,22 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
         fill_panel(buffer, sum[i], panel, tile, rows, tail, warp * 16 + lane / 4, lane);
         publish_shared();
         named_sync(3 + consumer, 128);
+#if HAS_RESIDUAL
+        // Every thread has seen this tile's residual arrive: the barrier may begin its next phase.
+        const int next = t + step * (PINGPONG ? 2 : 1);
+        if (RESIDUAL_AHEAD && i + panel == 0 && thread == 0 && next < tiles)
+          fetch_residual(other, map_residual, residual_bar, tile_at(next, p, rank), first_row, p);
+#endif
         if (thread == 0)
           store_panel(map_c, buffer, tile, tile.col + panel * kPanelColumns, tile.row + first_row + i * 64, p);
       }
     }
+#if HAS_RESIDUAL
+    if constexpr (RESIDUAL_AHEAD) {
+      const u32 now = panels;
+      panels = other, other = now;
+    }
+#endif
 #endif
   }
   if (thread == 0) stores_done();

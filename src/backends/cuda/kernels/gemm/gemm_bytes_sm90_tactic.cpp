@@ -41,6 +41,7 @@ constexpr HopperWay kWays[] = {
 constexpr HopperWay kDirectWays[] = {{2, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 0, 1, 0, 0, 1},
                                      {1, 0, 3, 0, 1, 0, 0, 1}, {1, 0, 2, 0, 1, 0, 0, 1},
                                      {1, 0, 2, 0, 2, 0, 0, 1}, {1, 0, 2, 1, 1, 0, 0, 1}};
+constexpr double kResidualClocks = 1500;  // from the request to the arrival, by estimate
 constexpr int64_t kMostSums = 128, kMostSumsOfThree = 96, kMostSumsOfBlocks = 128;
 
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
@@ -155,6 +156,11 @@ class GemmBytesSm90 final : public Tactic {
     const int64_t n = o.contraction().n;
     std::vector<HopperWay> ways;
     if (o.has_result_map()) ways.assign(std::begin(kWays), std::end(kWays));
+    if (o.has_result_map() && o.staged(false).residual >= 0)
+      for (size_t i = 0, plain = ways.size(); i < plain; ++i) {
+        ways.push_back(ways[i]);
+        ways.back().ahead = 1;
+      }
     if (!o.has_result_map() || n % 64 != 0) {
       int64_t last = 0;
       for (int64_t columns = 1; columns == 1 || n > 96 * (columns - 1); ++columns) {
@@ -194,7 +200,7 @@ class GemmBytesSm90 final : public Tactic {
     if (!w.direct && w.bn * result % 128 != 0) room.panel_row = 64;
     const int64_t all = w.m_blocks * w.bn * result / room.panel_row;
     // A residual waits in the panels for its tile, so there must be one for each; otherwise two take turns.
-    room.panels = o.staged(w.direct).residual >= 0 || all % 2 != 0 ? all : 2;
+    room.panels = o.staged(w.direct).residual >= 0 || all % 2 != 0 ? all * (1 + w.ahead) : 2;
     if (w.direct) room.panels = 0;
     const int64_t panel_bytes = w.consumers * room.panels * 64 * room.panel_row;
     const int64_t stage = (w.tile_rows() + w.bn) * o.row_bytes();
@@ -230,7 +236,9 @@ class GemmBytesSm90 final : public Tactic {
     const double k = double(o.blocks_k() * o.step_k());
     const double products = area * k / (w.bn >= 96 ? 8192.0 : 5200.0);
     const double copies = (w.cluster > 1 ? 0.8 : 1.0) * edge * k / (o.is_im2col() ? 50.0 : 115.0);
-    const double epilogue = area / 12.0;
+    // A residual that is asked for with its tile comes after the sums of few channels.
+    const bool waits = w.ahead == 0 && !w.direct && o.staged(false).residual >= 0;
+    const double epilogue = area / 12.0 + (waits ? std::max(0.0, kResidualClocks - k * 4) : 0);
     const double main = std::max(products, copies);
     if (w.blocks > 1)
       return std::ceil(tiles / target_.multiprocessors / double(w.blocks)) *
@@ -249,7 +257,7 @@ class GemmBytesSm90 final : public Tactic {
     define("PINGPONG", w.pingpong), define("CLUSTER", w.cluster), define("CLUSTER_ALONG_N", w.along_n);
     define("B_RESIDENT", 0), define("GROUP_M", 8), define("STAGES", room.stages);
     define("PANEL_BUFFERS", room.panels), define("PANEL_BYTES", room.panel_row), define("DIRECT", w.direct);
-    define("BLOCKS", w.blocks);
+    define("BLOCKS", w.blocks), define("RESIDUAL_AHEAD", w.ahead);
     define("RESULT_BYTES", static_cast<int64_t>(dtype_size(o.contraction().result)));
     define("HAS_CORRECTION", o.contraction().a_zero != 0);
     return text;

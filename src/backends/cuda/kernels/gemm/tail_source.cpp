@@ -49,6 +49,11 @@ bool is_moderate(const Tensor& constant) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::fabs(v) <= 1e18; });
 }
 
+/// A step of the result is at least four times as wide as the errors of approximated functions.
+bool hides_approximations(const Contraction& c) {
+  return c.quantize && c.quantize->scale >= kLeastHidingStep;
+}
+
 /// Sums of bytes, bytes and moderate constants make no infinities in these, whose quotients take more care.
 bool stays_finite(const Contraction& c) {
   const auto is_tame = [&](const ScalarInstruction& f) {
@@ -203,7 +208,7 @@ void TailSource::write_finish() {
     }
   }
   text_ += "#pragma unroll\n  for (int i = 0; i < V; ++i) {\n";
-  const ProgramText program = program_text(c.tail, names, "t", c.quantize.has_value(), stays_finite(c));
+  const ProgramText program = program_text(c.tail, names, "t", hides_approximations(c), stays_finite(c));
   text_ += program.statements + "    x[i] = " + program.results[0] + ";\n  }\n}\n";
 }
 
@@ -224,7 +229,7 @@ void TailSource::write_columns() {
   text_ += "template <int V>\nstruct Columns {\n" + members + "};\n";
   text_ += "template <int V>\nWZ_FN Columns<V> columns_at(int col, const Tail& tail) {\n  Columns<V> c;\n" +
            loads + "  return c;\n}\n";
-  const ProgramText program = program_text(c.tail, names, "t", c.quantize.has_value(), stays_finite(c));
+  const ProgramText program = program_text(c.tail, names, "t", hides_approximations(c), stays_finite(c));
   text_ +=
       "template <int V>\nWZ_FN void finish_columns(float (&x)[V], const Columns<V>& c) {\n#pragma unroll\n"
       "  for (int i = 0; i < V; ++i) {\n" +
