@@ -101,6 +101,8 @@ Engine search_types(const Options& o) {
   const std::string types =
       o.types.empty() ? std::filesystem::path(o.output).replace_extension(".types.json").string() : o.types;
   writable_path(types);
+  if (o.resume && std::filesystem::exists(types)) m.resume = read_text_file(types);
+  m.checkpoint = [&](const std::string& so_far) { write_text_file(types, so_far); };
   ProgressLine line;
   m.build.progress = [&](const BuildProgress& p) { return line(p); };
   const MixedResult result = build_mixed(o.model, m);

@@ -43,6 +43,7 @@ struct Options {
   std::string html;                                         // explain; the page to write
   double max_error = 1e-2, budget = 0, search_seconds = 0;  // build --precision mixed
   std::string metric, types;
+  bool resume = false;          // build --precision mixed
   std::string match;            // inspect; of names
   std::string check = "wrong";  // reduce; what failing is
   bool keep_weights = false;    // reduce

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include <wootz/error.h>
 
@@ -26,6 +27,14 @@ void write_text_file(const std::string& path, std::string_view text) {
     throw Error(ErrorKind::kIo, path + ": cannot write " + std::to_string(text.size()) + " bytes: " + why +
                                     "; check the folder, its permissions and the free space");
   }
+}
+
+std::string read_text_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) throw Error(ErrorKind::kIo, path + ": cannot be read");
+  return text.str();
 }
 
 }  // namespace wootz::cli

@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 #include <wootz/mixed.h>
@@ -37,6 +39,7 @@ Engine build_mixed_model(const nb::object& model, const nb::dict& kwargs) {
     throw Error(ErrorKind::kInvalidArgument, "mixed: expected the path of a model, found its bytes");
   MixedOptions o;
   nb::dict rest;
+  std::string types;
   for (auto [key, value] : kwargs) {
     const auto name = nb::cast<std::string>(key);
     if (name == "max_error")
@@ -45,13 +48,21 @@ Engine build_mixed_model(const nb::object& model, const nb::dict& kwargs) {
       o.metric = metric_from(nb::borrow(value));
     else if (name == "search_seconds")
       o.seconds = nb::cast<double>(value);
+    else if (name == "types_file")
+      types = nb::cast<std::string>(nb::str(value));
     else if (name != "precision")
       rest[key] = value;
   }
   o.build = options_from_kwargs(rest);
   const auto path = nb::cast<std::string>(nb::str(model));
+  if (!types.empty()) {
+    if (std::ifstream file(types); file) o.resume.assign(std::istreambuf_iterator<char>(file), {});
+    o.checkpoint = [&](const std::string& so_far) { std::ofstream(types) << so_far; };
+  }
   nb::gil_scoped_release release;
-  return build_mixed(path, o).engine;
+  MixedResult result = build_mixed(path, o);
+  if (o.checkpoint) o.checkpoint(result.types);
+  return std::move(result.engine);
 }
 
 }  // namespace wootz::python

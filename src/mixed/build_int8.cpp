@@ -1,45 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--precision int8`: quantized on the samples, kept where it is faster.
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <vector>
 
 #include <wootz/mixed.h>
-#include <wootz/quantize.h>
 
 #include "base/error.h"
+#include "mixed/bytes_model.h"
 
 namespace wootz {
 namespace {
 
 constexpr double kBytesGain = 0.98;  // of the other engine's time: less is not worth 8 bits
 constexpr int kRaceRuns = 9;
-constexpr int64_t kGpuChannels = 16;  // that the 8-bit kernels of GPUs take
-
-/// A folder of its own, gone with the object.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "wootz_int8_XXXXXX").string();
-    if (!::mkdtemp(pattern.data()))
-      throw Error(ErrorKind::kIo, "int8: cannot make a folder like '" + pattern + "'");
-    path_ = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -83,25 +58,11 @@ Int8Result build_int8(const std::string& onnx_path, const BuildOptions& options)
     throw Error(ErrorKind::kInvalidArgument,
                 "fp8: expected a GPU of compute capability 9.0 (--device cuda), found '" + options.device +
                     "'; CPUs have kernels of 8-bit integers (int8)");
-  const ScratchFolder folder;
-  const std::string bytes = folder.file("int8.onnx");
-  QuantizeOptions q;
-  q.float8 = floats;
-  q.fused_sums = on_gpu && !floats;
-  q.least_channels = on_gpu ? kGpuChannels : 1;
-  q.report_samples = 0;
-  q.threads = options.threads;
-  quantize(
-      onnx_path, bytes,
-      [&](size_t i, NamedData& sample) {
-        if (i >= options.samples.size()) return false;
-        sample = options.samples[i];
-        return true;
-      },
-      q);
+  const BytesModel bytes(onnx_path, options, floats, kept_patterns(options.precision_of));
   BuildOptions b = options;
-  b.precision = on_gpu ? "fp16" : "fp32";
-  Int8Result result{build(bytes, b), true, 0, 0, b.precision, ""};
+  b.precision = other_precision(options);
+  b.precision_of.clear();  // PATTERN=fp32 keeps nodes out of 8 bits
+  Int8Result result{build(bytes.path(), b), true, 0, 0, b.precision, ""};
   if (options.device.find("sm_") != std::string::npos || !options.tune) {
     result.reason = name + " as asked for: nothing was timed";
     return result;

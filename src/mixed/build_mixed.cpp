@@ -6,11 +6,15 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "mixed/bytes_model.h"
 
 namespace wootz {
 namespace {
@@ -42,13 +46,14 @@ class Search {
   }
 
   MixedResult run() {
+    if (!options_.resume.empty()) read_earlier();
     for (const NamedData& sample : options_.build.samples) expected_.push_back(run_reference(path_, sample));
     const size_t plain = attempt("fp32", {}, "float32 throughout");
     if (!(trials_[plain].error <= options_.max_error))
       throw Error(ErrorKind::kVerification, "mixed: float32 itself has an error of " +
                                                 std::to_string(trials_[plain].error) + ", the budget is " +
                                                 std::to_string(options_.max_error));
-    for (const char* type : {"bf16", "fp16"}) search(type);
+    for (const char* type : {"bf16", "fp16", "int8"}) search(type);
     return finish(plain);
   }
 
@@ -107,34 +112,57 @@ class Search {
     return overrides;
   }
 
-  /// Builds and measures; returns the trial's index.
+  /// Builds and measures, or takes what an earlier search found; returns the trial's index.
   size_t attempt(const std::string& precision, std::vector<std::string> overrides, std::string what) {
     MixedTrial t{precision, std::move(overrides), std::move(what), kNaN, kNaN, "", false, false};
-    BuildOptions b = options_.build;
-    b.precision = precision;
-    b.precision_of.insert(b.precision_of.end(), t.overrides.begin(), t.overrides.end());
     std::optional<Engine> engine;
     std::vector<std::string> lowered;
-    try {
-      engine = build(path_, b);
-      t.error = error_of(*engine);
-      t.time_ms = time_of(*engine);
-      lowered = lowered_nodes(*engine);
-    } catch (const Error& e) {
-      if (e.kind() == ErrorKind::kCancelled || precision == "fp32") throw;
-      t.problem = e.what();
-      if (overrides_allowed()) lowered = lowered_without_verification(b);
+    const auto known = earlier_.find({precision, t.overrides});
+    if (known != earlier_.end() && precision != "fp32") {
+      t.error = known->second.error, t.time_ms = known->second.time_ms, t.problem = known->second.problem;
+      lowered = known->second.lowered;
+    } else {
+      try {
+        engine = built(t, lowered);
+        t.error = error_of(*engine);
+        t.time_ms = time_of(*engine);
+        if (known != earlier_.end()) t.time_ms = known->second.time_ms;  // that others are scaled to
+      } catch (const Error& e) {
+        if (e.kind() == ErrorKind::kCancelled || precision == "fp32") throw;
+        t.problem = e.what();
+        if (overrides_allowed() && precision != "int8") lowered = lowered_without_verification(t);
+      }
     }
     trials_.push_back(std::move(t));
     engines_.push_back(std::move(engine));
     lowered_.push_back(std::move(lowered));
+    if (options_.checkpoint) options_.checkpoint(types_json("", nullptr));
     return trials_.size() - 1;
+  }
+
+  /// `lowered` gets the nodes that have the trial's type.
+  Engine built(const MixedTrial& t, std::vector<std::string>& lowered) const {
+    BuildOptions b = options_.build;
+    if (t.precision != "int8") {
+      b.precision = t.precision;
+      b.precision_of.insert(b.precision_of.end(), t.overrides.begin(), t.overrides.end());
+      Engine engine = build(path_, b);
+      lowered = lowered_nodes(engine);
+      return engine;
+    }
+    const BytesModel bytes(path_, b, false, kept_patterns(t.overrides));
+    lowered = bytes.nodes();
+    b.precision = other_precision(b);
+    return build(bytes.path(), b);
   }
 
   bool overrides_allowed() const { return options_.groups > 1; }
 
   /// Which nodes a build that fails its verification would lower.
-  std::vector<std::string> lowered_without_verification(BuildOptions b) const {
+  std::vector<std::string> lowered_without_verification(const MixedTrial& t) const {
+    BuildOptions b = options_.build;
+    b.precision = t.precision;
+    b.precision_of.insert(b.precision_of.end(), t.overrides.begin(), t.overrides.end());
     b.verify = b.tune = false;
     try {
       return lowered_nodes(build(path_, b));
@@ -200,7 +228,7 @@ class Search {
     size_t best = plain;
     for (size_t i = 0; i < trials_.size(); ++i) {
       MixedTrial& t = trials_[i];
-      if (!engines_[i]) continue;
+      if (!std::isfinite(t.time_ms)) continue;
       t.on_front = std::none_of(trials_.begin(), trials_.end(), [&](const MixedTrial& o) {
         return (o.time_ms < t.time_ms && o.error <= t.error) || (o.time_ms <= t.time_ms && o.error < t.error);
       });
@@ -208,24 +236,62 @@ class Search {
       if (i != plain && t.error <= options_.max_error && pays && t.time_ms < trials_[best].time_ms) best = i;
     }
     trials_[best].chosen = true;
-    MixedResult r{*engines_[best], std::move(trials_), "", ""};
+    std::vector<std::string> lowered;
+    if (!engines_[best]) engines_[best] = built(trials_[best], lowered);
+    MixedResult r{*engines_[best], trials_, "", ""};
     r.reason = best == plain ? "no mixture within the budget is faster than float32 by more than 2%"
                              : "the fastest within the budget: " + r.trials[best].what;
-    r.types = types_json(r, r.trials[best]);
+    r.types = types_json(r.reason, &r.trials[best]);
     return r;
   }
 
-  std::string types_json(const MixedResult& r, const MixedTrial& chosen) const {
+  /// What results depend on besides the machine.
+  std::string search_key() const {
+    Hasher hash;
+    hash.update(MappedFile::open(path_)->bytes());
+    for (const NamedData& sample : options_.build.samples)
+      for (const auto& [name, datum] : sample)
+        if (datum.kind == Datum::Kind::kTensor && datum.tensor.dtype() != DType::kString)
+          hash.update(
+              std::span(static_cast<const std::byte*>(datum.tensor.data()), datum.tensor.size_bytes()));
+    return hash.digest().hex() + " on " + options_.build.device;
+  }
+
+  void read_earlier() {
+    try {
+      const auto j = nlohmann::json::parse(options_.resume);
+      if (j.at("key") != key_)
+        throw Error(
+            ErrorKind::kInvalidArgument,
+            "resume: expected the trials of this model, its samples and device, found those of others");
+      for (const auto& t : j.at("trials")) {
+        const auto number = [&](const char* name) {
+          return t.at(name).is_null() ? kNaN : t.at(name).get<double>();
+        };
+        earlier_[{t.at("precision"), t.at("precision_of")}] = {number("error"), number("time_ms"),
+                                                               t.at("problem"), t.at("nodes")};
+      }
+    } catch (const nlohmann::json::exception& e) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  std::string("resume: expected a file of types as a search writes it: ") + e.what());
+    }
+  }
+
+  std::string types_json(const std::string& reason, const MixedTrial* chosen) const {
     const auto number = [](double v) {
       return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
     };
     nlohmann::ordered_json j;
     j["max_error"] = options_.max_error;
-    j["precision"] = chosen.precision;
-    j["precision_of"] = chosen.overrides;
-    j["reason"] = r.reason;
+    j["key"] = key_;
+    if (chosen) {
+      j["precision"] = chosen->precision;
+      j["precision_of"] = chosen->overrides;
+      j["reason"] = reason;
+    }
     j["trials"] = nlohmann::ordered_json::array();
-    for (const MixedTrial& t : r.trials)
+    for (size_t i = 0; i < trials_.size(); ++i) {
+      const MixedTrial& t = trials_[i];
       j["trials"].push_back({{"what", t.what},
                              {"precision", t.precision},
                              {"precision_of", t.overrides},
@@ -233,12 +299,22 @@ class Search {
                              {"time_ms", number(t.time_ms)},
                              {"problem", t.problem},
                              {"on_front", t.on_front},
-                             {"chosen", t.chosen}});
+                             {"chosen", t.chosen},
+                             {"nodes", lowered_[i]}});
+    }
     return j.dump(1) + "\n";
   }
 
   std::string path_;
   const MixedOptions& options_;
+  /// What an earlier search measured, by type and overrides.
+  struct Known {
+    double error, time_ms;
+    std::string problem;
+    std::vector<std::string> lowered;
+  };
+  std::map<std::pair<std::string, std::vector<std::string>>, Known> earlier_;
+  const std::string key_ = search_key();
   std::vector<NamedData> expected_;
   std::vector<MixedTrial> trials_;
   std::vector<std::optional<Engine>> engines_;

@@ -64,7 +64,7 @@ class Mixed(unittest.TestCase):
     def test_a_wide_budget_takes_whole_networks(self):
         run, types = self.build("--max-error", "0.1")
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertEqual([t["precision"] for t in self.check(types, 0.1)], ["fp32", "bf16", "fp16"])
+        self.assertEqual([t["precision"] for t in self.check(types, 0.1)], ["fp32", "bf16", "fp16", "int8"])
         self.assertIn("chosen", run.stdout)
 
     def test_a_narrow_budget_tries_parts(self):
@@ -80,6 +80,29 @@ class Mixed(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.check(types, 1e-6)
         self.assertEqual(types["precision"], "fp32")
+
+    def test_a_search_goes_on_where_it_ended(self):
+        run, first = self.build("--max-error", "3e-3")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        (self.folder / "m.types.json").write_text(json.dumps({"key": first["key"], "trials": first["trials"][:-2]}))
+        run, again = self.build("--max-error", "3e-3", "--resume")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        known = len(first["trials"]) - 2
+        self.assertEqual([t["time_ms"] for t in first["trials"][:known]], [t["time_ms"] for t in again["trials"][:known]])
+        self.assertGreater(len(again["trials"]), known)
+        self.check(again, 3e-3)
+        other = str(self.folder / "other.npz")
+        np.savez(other, x=np.ones((128, 64), np.float32))
+        run, _ = self.build("--max-error", "3e-3", "--resume", "--samples", other)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("found those of others", run.stderr)
+
+    def test_int8_is_among_the_types(self):
+        run, types = self.build("--max-error", "0.2")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        int8 = [t for t in self.check(types, 0.2) if t["precision"] == "int8"]
+        self.assertEqual(len(int8[0]["nodes"]), 6)
+        self.assertGreater(int8[0]["error"], 1e-3)
 
     def test_a_script_judges(self):
         script = self.folder / "metric.py"
@@ -119,6 +142,14 @@ class Mixed(unittest.TestCase):
         ours, theirs = np.load(found)["y"], np.load(plain)["y"]
         self.assertGreater(np.abs(ours - theirs).max(), 0)
         self.assertLess(np.abs(ours - theirs).max(), 0.1 * np.abs(theirs).max())
+
+    def test_nodes_can_be_left_out_of_int8(self):
+        run = self.int8("--samples", self.sample, "--no-tune", "--precision-of", "product0=fp32", "--precision-of", "product5=fp32")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        explained = subprocess.run([COMMAND, "explain", self.engine, "--json"], capture_output=True, text=True).stdout
+        regions = [s["region"] for s in json.loads(explained)["steps"]]
+        self.assertEqual(sum("MatMulInteger" in r for r in regions), 4)
+        self.assertIn("PATTERN=fp32", self.int8("--samples", self.sample, "--precision-of", "product0=bf16").stderr)
 
     def test_int8_needs_samples(self):
         run = self.int8()
