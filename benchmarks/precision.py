@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Speed and error of 8-bit models: on the CPU beside float32, ONNX Runtime and OpenVINO, on a GPU beside Wootz's own float16.
+"""Speed and error of lower precisions: on the CPU beside float32, ONNX Runtime and OpenVINO, on a GPU beside Wootz's own float16, and what trained
+networks still read and recognise.
 
-    precision.py cpu|gpu WOOTZ FOLDER [ROW ...] [--rounds 7] [--threads 2] [--sums] [--results benchmarks/results]
+    precision.py cpu|gpu|trained WOOTZ FOLDER [ROW ...] [--rounds 7] [--threads 2] [--sums] [--results benchmarks/results]
 
-FOLDER has NAME.onnx, for the CPU also NAME.ref.npz (networks.py writes both). A ROW is NETWORK:BATCH:int8. `wootz quantize` makes each model from
+FOLDER has NAME.onnx, for the CPU also NAME.ref.npz (networks.py writes both). A ROW is NETWORK:BATCH:TYPE. `wootz quantize` makes each model from
 samples. precision.jsonl in --results gets a line a row, in the place of an older one of the same row, and precision.md is written anew from all lines.
 """
 import argparse
@@ -45,7 +46,7 @@ def table(columns, rows):
 
 
 COMMON = [("network", lambda r: r["network"]), ("batch", lambda r: str(r["batch"])), ("type", lambda r: r["precision"]),
-          ("Wootz, ms", lambda r: f"{r['wootz_ms']:.3f}")]
+          ("Wootz, ms", lambda r: number(r.get("wootz_ms"), ".3f"))]
 LAST = [("error", lambda r: f"{r['error']:.1e}"), ("commit, date", lambda r: f"{r['commit']}, {r['date']}")]
 CPU = [(title, lambda r, k=k, f=f: number(r.get(k), f)) for title, k, f in
        (("float32", "wootz_fp32_ms", ".2f"), ("ratio", "over_wootz_fp32", ".2f"), ("ONNX Runtime", "onnxruntime_ms", ".2f"),
@@ -55,9 +56,14 @@ GPU = [("float16, ms", lambda r: f"{r['fp16_ms']:.3f}"), ("times faster", lambda
        ("chosen", lambda r: r["chosen"])]
 
 
+TRAINED = [("float32, ms", lambda r: number(r.get("fp32_ms"), ".3f")), ("results", lambda r: r["quality"]),
+           ("kept", lambda r: "yes" if r["kept"] else "NO")]
+
+
 def report(rows):
-    text = "# 8-bit models\n\nWritten by `benchmarks/precision.py`. Errors are those of the outputs against float32, of the largest magnitude.\n"
-    for suite, title, columns in (("cpu", "The CPU; ratios are Wootz over the other", CPU), ("gpu", "GPUs; float16 is Wootz's own", GPU)):
+    text = "# Lower precisions\n\nWritten by `benchmarks/precision.py`. Errors are those of the outputs against float32, of the largest magnitude.\n"
+    for suite, title, columns in (("cpu", "The CPU; ratios are Wootz over the other", CPU), ("gpu", "GPUs; float16 is Wootz's own", GPU),
+                                  ("trained", "Trained networks on the CPU, against float32: kept is the issue's bar", TRAINED)):
         own = [r for r in rows if r["suite"] == suite]
         if own:
             text += f"\n## {title}\n\n{'; '.join(sorted({r['device'] for r in own}))}\n\n" + table(COMMON + columns + LAST, own)
@@ -82,7 +88,7 @@ def measured(a, part):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suite", choices=["cpu", "gpu"])
+    parser.add_argument("suite", choices=["cpu", "gpu", "trained"])
     parser.add_argument("wootz")
     parser.add_argument("folder")
     parser.add_argument("rows", nargs="*")

@@ -12,6 +12,7 @@
 #include "cli/narrow_help.h"
 #include "cli/options.h"
 #include "cli/quantize/doctor_flags.h"
+#include "cli/quantize/prune_flags.h"
 #include "cli/quantize/quantize_flags.h"
 
 namespace {
@@ -66,11 +67,14 @@ void add_build_flags(CLI::App& command, Options& o) {
   command
       .add_option("--precision", o.precision,
                   "fp32 (as the model states), tf32, fp16, bf16; build: int8 (fp8: 8-bit floats), "
-                  "quantized on the samples and kept where that is faster, or mixed, the fastest mixture whose error on the samples stays within "
+                  "quantized on the samples and kept where that is faster, or mixed, the fastest mixture "
+                  "whose error on the samples stays within "
                   "--max-error")
       ->capture_default_str();
-  command.add_option("--precision-of", o.precision_of,
-                     "PATTERN=fp32|fp16|bf16 for nodes by name, output or operator; * and ? match any text");
+  command.add_option(
+      "--precision-of", o.precision_of,
+      "PATTERN=fp32|fp16|bf16 for nodes by name, output or operator; * and ? match any text; beside int8 "
+      "and fp8 PATTERN=fp32 leaves nodes out of 8 bits");
   command.add_option(
       "--samples", o.samples,
       "a .npz file with an array for each input: real data to verify on and to measure ranges with");
@@ -169,6 +173,9 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
     command->add_option(
         "--types", o.types,
         "--precision mixed: file for the types chosen and the reasons; default: ENGINE.types.json");
+    command->add_flag(
+        "--resume", o.resume,
+        "--precision mixed: trials in the file of types, which is written after each, are not run again");
   }
   if (name == "reduce") {
     command->add_option("-o,--output", o.output, "the model to write");
@@ -241,8 +248,8 @@ std::string version_text() {
 /// missing.
 void check_command(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
-  std::string names = "exec, quantize, doctor";
-  for (const std::string_view own : {"exec", "quantize", "doctor"})
+  std::string names = "exec, quantize, prune, doctor";
+  for (const std::string_view own : {"exec", "quantize", "prune", "doctor"})
     if (argv[1] == own) return;
   for (const Command& c : kCommands) {
     if (std::string_view(argv[1]) == c.name) return;
@@ -265,6 +272,8 @@ int run(int argc, char** argv) {
   for (const Command& c : kCommands) commands.emplace_back(add_command(app, c, options), &c);
   wootz::cli::QuantizeFlags quantize_flags;
   const CLI::App* quantize = wootz::cli::add_quantize(app, quantize_flags);
+  wootz::cli::PruneFlags prune_flags;
+  const CLI::App* prune = wootz::cli::add_prune(app, prune_flags);
   wootz::cli::DoctorFlags doctor_flags;
   const CLI::App* doctor = wootz::cli::add_doctor(app, doctor_flags);
   CLI::App* exec =
@@ -284,6 +293,7 @@ int run(int argc, char** argv) {
   int code = exec->parsed() ? wootz::cli::run_exec(exec->remaining()) : 0;
   if (doctor->parsed()) code = wootz::cli::run_doctor(doctor_flags);
   if (quantize->parsed()) code = wootz::cli::run_quantize(quantize_flags);
+  if (prune->parsed()) code = wootz::cli::run_prune(prune_flags);
   for (const auto& [app_command, command] : commands)
     if (app_command->parsed()) code = command->run(options);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

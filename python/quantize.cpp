@@ -8,6 +8,7 @@
 #include <memory>
 
 #include <wootz/doctor.h>
+#include <wootz/prune.h>
 #include <wootz/quantize.h>
 
 #include "python/options.h"
@@ -65,6 +66,8 @@ QuantizeOptions options_from(const nb::dict& kwargs) {
       {"dynamic", [&](nb::handle v) { o.dynamic = nb::cast<bool>(v); }},
       {"sums", [&](nb::handle v) { o.sums = nb::cast<bool>(v); }},
       {"depthwise", [&](nb::handle v) { o.depthwise = nb::cast<bool>(v); }},
+      {"weights", [&](nb::handle v) { o.weights = nb::cast<std::string>(v); }},
+      {"block", [&](nb::handle v) { o.block = nb::cast<int64_t>(v); }},
       {"fused_sums", [&](nb::handle v) { o.fused_sums = nb::cast<bool>(v); }},
       {"least_channels", [&](nb::handle v) { o.least_channels = nb::cast<int64_t>(v); }},
       {"keep", [&](nb::handle v) { o.keep = nb::cast<std::vector<std::string>>(v); }},
@@ -76,6 +79,17 @@ QuantizeOptions options_from(const nb::dict& kwargs) {
   };
   set_options("quantize", setters, kwargs);
   return o;
+}
+
+nb::dict dict_of(const QuantizedOutput& o) {
+  nb::dict row;
+  row["name"] = o.name;
+  row["max_abs"] = o.max_abs;
+  row["relative"] = o.relative;
+  row["sqnr_db"] = o.sqnr_db;
+  row["cosine"] = o.cosine;
+  row["top1"] = o.top1;
+  return row;
 }
 
 nb::dict dict_of(const QuantizeReport& r) {
@@ -91,16 +105,7 @@ nb::dict dict_of(const QuantizeReport& r) {
     row["sqnr_db"] = n.sqnr_db;
     nodes.append(row);
   }
-  for (const QuantizedOutput& o : r.outputs) {
-    nb::dict row;
-    row["name"] = o.name;
-    row["max_abs"] = o.max_abs;
-    row["relative"] = o.relative;
-    row["sqnr_db"] = o.sqnr_db;
-    row["cosine"] = o.cosine;
-    row["top1"] = o.top1;
-    outputs.append(row);
-  }
+  for (const QuantizedOutput& o : r.outputs) outputs.append(dict_of(o));
   for (const std::string& note : r.notes) notes.append(note);
   report["nodes"] = nodes;
   report["outputs"] = outputs;
@@ -121,6 +126,52 @@ nb::dict quantize_model(const nb::object& model, const nb::object& output, const
     report = quantize(from, to, source, options);
   }
   return dict_of(report);
+}
+
+PruneOptions prune_options(const nb::dict& kwargs) {
+  PruneOptions o;
+  const OptionSetters setters = {
+      {"two_of_four", [&](nb::handle v) { o.two_of_four = nb::cast<bool>(v); }},
+      {"share", [&](nb::handle v) { o.share = nb::cast<double>(v), o.two_of_four = false; }},
+      {"data_aware", [&](nb::handle v) { o.data_aware = nb::cast<bool>(v); }},
+      {"keep", [&](nb::handle v) { o.keep = nb::cast<std::vector<std::string>>(v); }},
+      {"max_samples", [&](nb::handle v) { o.max_samples = nb::cast<size_t>(v); }},
+      {"report_samples", [&](nb::handle v) { o.report_samples = nb::cast<size_t>(v); }},
+      {"threads", [&](nb::handle v) { o.threads = nb::cast<int>(v); }},
+      {"progress", [&](nb::handle v) { o.progress = progress_from(nb::borrow(v)); }},
+  };
+  set_options("prune", setters, kwargs);
+  return o;
+}
+
+nb::dict prune_model(const nb::object& model, const nb::object& output, const nb::object& samples,
+                     const nb::dict& keywords) {
+  const auto from = nb::cast<std::string>(nb::str(model)), to = nb::cast<std::string>(nb::str(output));
+  const PruneOptions options = prune_options(keywords);
+  const SampleSource source = source_from(samples);
+  PruneReport r;
+  {
+    nb::gil_scoped_release release;
+    r = prune(from, to, source, options);
+  }
+  nb::dict report;
+  nb::list nodes, outputs;
+  for (const PrunedNode& n : r.nodes) {
+    nb::dict row;
+    row["name"] = n.name;
+    row["op"] = n.op;
+    row["pruned"] = n.pruned;
+    row["reason"] = n.reason;
+    row["zeros"] = n.zeros;
+    row["sqnr_db"] = n.sqnr_db;
+    nodes.append(row);
+  }
+  for (const QuantizedOutput& o : r.outputs) outputs.append(dict_of(o));
+  report["nodes"] = nodes;
+  report["outputs"] = outputs;
+  report["notes"] = r.notes;
+  report["samples"] = r.samples;
+  return report;
 }
 
 nb::dict diagnose_model(const nb::object& model, const nb::object& samples, const std::string& precision,
@@ -156,6 +207,7 @@ nb::dict diagnose_model(const nb::object& model, const nb::object& samples, cons
 void define_quantize(nb::module_& module) {
   module.def("doctor", &diagnose_model, "model"_a, "samples"_a, "precision"_a = "fp16", "max_samples"_a = 64,
              "threads"_a = 0);
+  module.def("prune", &prune_model, "model"_a, "output"_a, "samples"_a.none(), "options"_a);
   module.def("quantize", &quantize_model, "model"_a, "output"_a, "samples"_a.none(), "options"_a);
 }
 

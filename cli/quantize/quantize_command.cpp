@@ -60,14 +60,15 @@ void print_json(const QuantizeReport& r, const std::string& output, const std::s
   std::printf("%s\n", j.dump(1).c_str());
 }
 
-void print_text(const QuantizeReport& r, const std::string& output, const std::string& calibration) {
+void print_text(const QuantizeReport& r, const std::string& output, const std::string& calibration,
+                const std::string& bits) {
   std::vector<const QuantizedNode*> measured;
   size_t quantized = 0, left = 0;
   for (const QuantizedNode& n : r.nodes) {
     quantized += n.quantized;
     if (n.quantized && std::isfinite(n.own_sqnr_db)) measured.push_back(&n);
   }
-  std::printf("%s: %zu of %zu products in 8 bits", output.c_str(), quantized, r.nodes.size());
+  std::printf("%s: %zu of %zu products in %s", output.c_str(), quantized, r.nodes.size(), bits.c_str());
   if (r.samples > 0) std::printf(", ranges from %zu sample%s", r.samples, r.samples == 1 ? "" : "s");
   std::printf("\n");
   if (!calibration.empty())
@@ -103,13 +104,14 @@ int run_quantize(const QuantizeFlags& f) {
   const std::filesystem::path model(f.model);
   const std::string output =
       f.output.empty() ? (model.parent_path() / (model.stem().string() + ".int8.onnx")).string() : f.output;
-  const bool writes_ranges = f.calibration.empty() && !options.dynamic;
+  const bool writes_ranges = f.calibration.empty() && !options.dynamic && options.weights.empty();
   const std::string calibration =
       writes_ranges ? std::filesystem::path(output).replace_extension(".calibration.json").string() : "";
   writable_path(output);
   if (f.samples.empty() && writes_ranges)
     throw Error(ErrorKind::kInvalidArgument,
-                "quantize: expected --samples with real inputs, --calibration with ranges, or --dynamic");
+                "quantize: expected --samples with real inputs, --calibration with ranges, --dynamic or "
+                "--weights");
   const SampleSource samples =
       f.samples.empty() ? SampleSource() : file_samples(f.samples, f.model, pictures);
   ProgressLine line;
@@ -120,7 +122,8 @@ int run_quantize(const QuantizeFlags& f) {
   if (f.json)
     print_json(report, output, calibration);
   else
-    print_text(report, output, calibration);
+    print_text(report, output, calibration,
+               options.weights.empty() ? "8 bits" : options.weights + " weights");
   return 0;
 }
 

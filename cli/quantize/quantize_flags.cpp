@@ -24,6 +24,11 @@ void add_range_flags(CLI::App& c, QuantizeOptions& o) {
       "start for transformers");
   c.add_flag("--dynamic", o.dynamic,
              "MatMul, Gemm and LSTM measure their inputs in every run; needs no samples");
+  c.add_option("--weights", o.weights,
+               "int8, int4 or fp8: the weights of MatMul and Gemm alone, which are read once a row; needs no "
+               "samples");
+  c.add_option("--block", o.block,
+               "of --weights: elements along k that share a scale; 0: int4 32, others an output channel");
   c.add_flag("--sums", o.sums, "operands of residual sums get 8 bits too");
   c.add_option("--least-channels", o.least_channels,
                "convolutions of fewer input channels a group stay float32 (16 for GPUs)")

@@ -27,7 +27,11 @@ struct QuantizeOptions {
   bool equalize = false;            // cross-layer equalization of convolutions before anything is measured
   double balance = 0;               // 0: off; (0, 1]: share of activations' outliers that goes into weights
   bool dynamic = false;             // MatMul, Gemm and LSTM measure their inputs in every run; no samples
-  bool sums = false;                // both operands of a residual sum get 8 bits too
+  /// "int8", "int4" or "fp8": the weights of MatMul and Gemm alone, activations stay float32; no samples
+  /// needed.
+  std::string weights;
+  int64_t block = 0;  // of such weights, along k; 0: int4 32, others a scale an output channel
+  bool sums = false;  // both operands of a residual sum get 8 bits too
   /// Of a residual sum only the operand that no kernel adds on its way: one of two convolutions, none where
   /// the other comes in 8 bits already. For GPUs.
   bool fused_sums = false;

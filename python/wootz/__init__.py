@@ -36,7 +36,9 @@ def build(model, **options):
     progress=callable(stage, detail, fraction) that may return False to cancel,
     disabled_passes=[names], max_patches=-1, dump_folder="", precision="fp32" (or "tf32", "fp16", "bf16"), precision_of=[PATTERN=TYPE].
     precision="mixed" searches for the fastest mixture of types within max_error=1e-2 on the samples (or within it as judged by
-    metric=callable(expected, found) over dicts of arrays); search_seconds=0 bounds the search.
+    metric=callable(expected, found) over dicts of arrays); search_seconds=0 bounds the search, types_file=PATH keeps its trials:
+    those that it holds already are not run again. precision="int8" (or "fp8" on Hopper) quantizes on the samples, and is kept where it
+    is faster; PATTERN=fp32 in precision_of leaves nodes out.
     """
     return _wootz.build(model, options)
 
@@ -47,12 +49,23 @@ def quantize(model, output, samples=None, **options):
 
     samples: an iterable of {input name: array}. Options: method="mse" (or "max", "percentile", "entropy"),
     percentile=99.99, per_channel=True, signed_activations=False, float8=False, bias_correction=False, equalize=False, balance=0.0,
-    dynamic=False (no samples needed), sums=False, depthwise=False, least_channels=1, fused_sums=False,
+    dynamic=False (no samples needed), weights="" ("int8", "int4", "fp8": of MatMul and Gemm alone, no samples needed) with block=0, sums=False, depthwise=False, least_channels=1, fused_sums=False,
     keep=[patterns of nodes that stay float32],
     calibration=text of an earlier report instead of samples, max_samples=512, report_samples=4, threads=0,
     progress=callable(stage, detail, fraction) that may return False to cancel.
     """
     return _wootz.quantize(model, output, samples, options)
+
+
+def prune(model, output, samples=None, **options):
+    """Writes `output`, the float32 model at `model` with weights of Conv, MatMul and Gemm set to 0. Returns a report: nodes (with reason,
+    share of zeros, and what was removed in dB below the result), outputs (errors, where there are samples), notes, samples.
+
+    Options: two_of_four=True (two of every four neighbours along the input channels), or share=0.5 (of each weight's elements, the
+    least), data_aware=False (elements count by their inputs on the samples too), keep=[patterns of nodes that stay dense],
+    max_samples=128, report_samples=4, threads=0, progress=callable(stage, detail, fraction) that may return False to cancel.
+    """
+    return _wootz.prune(model, output, samples, options)
 
 
 def _explain(engine):
@@ -74,5 +87,5 @@ from .ops import op  # noqa: E402
 Engine.explain = _explain
 Engine.verify = _verify
 
-__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "doctor", "load", "op", "quantize",
+__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "doctor", "load", "op", "prune", "quantize",
            "run_reference"]

@@ -69,6 +69,7 @@ def build(
     max_error: float = 1e-2,
     metric: Callable[[dict[str, Any], dict[str, Any]], float] = ...,
     search_seconds: float = 0,
+    types_file: str | PathLike[str] = ...,
 ) -> Engine: ...
 def doctor(
     model: str | PathLike[str],
@@ -91,6 +92,8 @@ def quantize(
     equalize: bool = False,
     balance: float = 0.0,
     dynamic: bool = False,
+    weights: str = "",
+    block: int = 0,
     sums: bool = False,
     depthwise: bool = False,
     fused_sums: bool = False,
@@ -98,6 +101,20 @@ def quantize(
     keep: Sequence[str] = ...,
     calibration: str = "",
     max_samples: int = 512,
+    report_samples: int = 4,
+    threads: int = 0,
+    progress: Callable[[str, str, float], bool | None] = ...,
+) -> dict[str, Any]: ...
+def prune(
+    model: str | PathLike[str],
+    output: str | PathLike[str],
+    samples: Iterable[Mapping[str, Any]] | None = None,
+    *,
+    two_of_four: bool = True,
+    share: float = 0.5,
+    data_aware: bool = False,
+    keep: Sequence[str] = ...,
+    max_samples: int = 128,
     report_samples: int = 4,
     threads: int = 0,
     progress: Callable[[str, str, float], bool | None] = ...,

@@ -23,6 +23,7 @@
 #include "passes/patch_products.h"
 #include "passes/precision/integer_products.h"
 #include "passes/precision/lower_precision.h"
+#include "passes/precision/weight_products.h"
 #include "passes/recognise/lower_attention.h"
 #include "passes/recognise/missed_norms.h"
 #include "passes/recognise/narrow_masks.h"
@@ -39,7 +40,7 @@ std::vector<Phase> pipeline() {
   return {
       // Shapes before rules: rules look at known shapes and constants.
       // Integer products before folding: it would make float32 of 8-bit weights.
-      {"clean", {integer_products(), fold_shapes(), fold_constants(), inline_branches()}, true},
+      {"clean", {integer_products(), weight_products(), fold_shapes(), fold_constants(), inline_branches()}, true},
       // Norms before fold_batch_norm: it would take their factors and terms for a convolution's. Attention
       // after
       // eliminate_transposes, that leaves one transpose on each operand.

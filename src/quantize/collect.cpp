@@ -64,18 +64,21 @@ void ActivationStats::add(const Tensor& values) {
   for (size_t i = static_cast<size_t>(axis) + 1; i < dims.size(); ++i) inner *= dims[i];
   largest.resize(static_cast<size_t>(channels), 0);
   sum.resize(static_cast<size_t>(channels), 0);
+  squares.resize(static_cast<size_t>(channels), 0);
   const float* p = values.as<float>();
   const int64_t rows = values.size() / (channels * inner);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < channels; ++c) {
       float most = 0;
-      double total = 0;
+      double total = 0, square = 0;
       for (int64_t i = 0; i < inner; ++i, ++p) {
         most = std::max(most, std::fabs(*p));
         total += double(*p);
+        square += double(*p) * double(*p);
       }
       largest[static_cast<size_t>(c)] = std::max(largest[static_cast<size_t>(c)], double(most));
       sum[static_cast<size_t>(c)] += total;
+      squares[static_cast<size_t>(c)] += square;
     }
   elements += static_cast<double>(rows * inner);
 }

@@ -16,9 +16,9 @@ namespace wootz {
 /// What samples showed of one activation.
 struct ActivationStats {
   Histogram histogram;
-  int64_t axis = 1;                  // of the channels, where they count
-  std::vector<double> largest, sum;  // of each channel: magnitude, and total
-  double elements = 0;               // of each channel
+  int64_t axis = 1;                           // of the channels, where they count
+  std::vector<double> largest, sum, squares;  // of each channel: magnitude, and totals
+  double elements = 0;                        // of each channel
 
   void add(const Tensor& values);
 };

@@ -18,6 +18,7 @@
 #include "quantize/equalize.h"
 #include "quantize/insert.h"
 #include "quantize/measure_error.h"
+#include "quantize/weights_only.h"
 
 namespace wootz {
 namespace {
@@ -42,6 +43,8 @@ class Quantization {
     simplify();
     if (options_.dynamic)
       quantize_by_runs();
+    else if (!options_.weights.empty())
+      quantize_the_weights();
     else
       quantize_by_samples();
     report("write", 0.75);
@@ -68,6 +71,13 @@ class Quantization {
     if (options_.float8 &&
         (options_.bias_correction || options_.dynamic || options_.sums || options_.fused_sums))
       bad("float8: expected no bias correction, dynamic ranges or residual sums, which are of integers");
+    if (!options_.weights.empty() &&
+        (options_.float8 || options_.bias_correction || options_.dynamic || options_.sums ||
+         options_.fused_sums || options_.balance > 0 || !options_.calibration.empty()))
+      bad("weights: expected no options of activations (float8, bias correction, dynamic, sums, balance, "
+          "calibration): these stay float32");
+    if (options_.weights.empty() && options_.block != 0)
+      bad("block: expected weights of int8 or int4 alone (weights), which are stored in blocks");
     if (options_.max_samples == 0) bad("samples: expected at least 1, found 0");
     if (!options_.calibration.empty() && (options_.bias_correction || options_.balance > 0))
       bad("bias correction and balancing need samples: a calibration file has ranges alone");
@@ -118,6 +128,14 @@ class Quantization {
     add_left(std::move(choice.left));
     if (std::none_of(report_.nodes.begin(), report_.nodes.end(), [](const auto& n) { return n.quantized; }))
       bad("dynamic: expected a MatMul, Gemm or LSTM with constant weights, found none");
+  }
+
+  void quantize_the_weights() {
+    TargetChoice choice = targets();
+    report_.nodes = quantize_weights_only(graph_, choice.targets, options_);
+    add_left(std::move(choice.left));
+    if (std::none_of(report_.nodes.begin(), report_.nodes.end(), [](const auto& n) { return n.quantized; }))
+      bad("weights: expected a MatMul or Gemm with constant weights, found none");
   }
 
   void quantize_by_samples() {

@@ -69,8 +69,9 @@ class RegionCase {
   /// A scalar inside the body.
   Value* immediate(float v) { return body_->add_constant(body_->unique_name("s"), Tensor::scalar_float(v)); }
 
-  Value* add(const std::string& op, std::vector<Value*> inputs, Attributes attributes = {}) {
-    Node* node = body_->add_node(op, std::move(inputs));
+  Value* add(const std::string& op, std::vector<Value*> inputs, Attributes attributes = {},
+             const std::string& domain = "") {
+    Node* node = body_->add_node(domain, op, std::move(inputs));
     node->attributes = std::move(attributes);
     Value* out = node->add_output("v" + std::to_string(node->id()), Type{});
     infer_node(*node);

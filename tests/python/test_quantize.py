@@ -115,6 +115,13 @@ def peer(path, inputs, all_integers=False):
     return dict(zip(names, session.run(names, inputs)))
 
 
+def peer_inner(path, name, inputs):
+    model = onnx.load(path)
+    model.graph.output.append(helper.make_empty_tensor_value_info(name))
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run([name], inputs)[0]
+
+
 class Quantize(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -339,6 +346,24 @@ class Products(unittest.TestCase):
         report = wootz.doctor(self.model, wild)
         self.assertIn(("x", "overflow"), {(s["tensor"], s["kind"]) for s in report["symptoms"]})
         self.assertEqual(report["samples"], 1)
+
+    def test_floats_of_8_bits(self):
+        path = str(self.folder / "float8.onnx")
+        report = wootz.quantize(self.model, path, self.samples, float8=True)
+        self.assertEqual({n["name"] for n in report["nodes"] if n["quantized"]}, {"first", "second"})
+        model = onnx.load(path)
+        self.assertEqual(sum(t.data_type == TensorProto.FLOAT8E4M3FN for t in model.graph.initializer if "quantized" in t.name), 2)
+        scales = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer if t.name.endswith("_scale")}
+        seen = max(float(np.abs(peer_inner(self.model, "n", s)).max()) for s in self.samples)
+        self.assertAlmostEqual(float(scales["n_scale"]) * 448, seen, delta=1e-3 * seen)
+        want, theirs = (peer(p, self.samples[0])["y"] for p in (self.model, path))
+        ours = wootz.build(path, shapes={"x": (6, 2, 32)}, tune=False).run(self.samples[0])["y"]
+        self.assertLess(np.abs(theirs - want).max(), 0.1 * np.abs(want).max())
+        self.assertLess(np.abs(ours - theirs).max(), 0.01 * np.abs(want).max())
+        for options in ({"sums": True}, {"bias_correction": True}, {"dynamic": True}):
+            with self.assertRaises(wootz.Error) as caught:
+                wootz.quantize(self.model, path, self.samples, float8=True, **options)
+            self.assertIn("float8", str(caught.exception))
 
     def test_dynamic_products_and_lstm(self):
         path = str(self.folder / "dynamic.onnx")

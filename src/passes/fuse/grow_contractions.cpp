@@ -364,6 +364,7 @@ class Tail {
   bool has_kernel_type(const Node& node) const {
     const DType main = main_.output(0)->type.dtype, type = node.output(0)->type.dtype;
     if (is_float8_product() && type == DType::kFloat8E4M3FN) return node.is("Cast");
+    if (main_.is("wootz", "MatMulDequantized")) return type == DType::kFloat32;
     if (is_float(main)) return type == main || (is_register_type(main) && is_register_type(type));
     const bool reads_main = std::any_of(node.inputs().begin(), node.inputs().end(),
                                         [&](const Value* v) { return v == main_.output(0); });
@@ -419,7 +420,8 @@ bool is_pointwise(const Node& node) {
 bool is_contraction(const Node& node) {
   for (std::string_view op : {"Conv", "ConvTranspose", "MatMul", "Gemm", "MatMulInteger", "ConvInteger"})
     if (node.is(op)) return node.output(0) && node.output(0)->type.has_rank();
-  return node.is("wootz", "MatMulFloat8") && node.output(0) && node.output(0)->type.has_rank();
+  return (node.is("wootz", "MatMulFloat8") || node.is("wootz", "MatMulDequantized")) && node.output(0) &&
+         node.output(0)->type.has_rank();
 }
 
 void grow_contractions(Groups& groups, const SizeModel& sizes, PassContext& context) {
