@@ -116,6 +116,27 @@ class RegionCase {
   }
   const std::string& refusal(const std::string& id) { return refusals_[id]; }
 
+  /// The row-major result of one tactic in its first configuration; constants and row-major inputs alone.
+  Tensor run_one(const std::string& id) {
+    static const CpuBackend backend;
+    Tensor y = Tensor::zeros(problem_.outputs[0].dtype, problem_.outputs[0].dims);
+    for (const Tactic* tactic : backend.tactics()) {
+      if (tactic->id() != id) continue;
+      const TacticConfig config = tactic->configs(problem_).front();
+      const auto kernel = tactic->make_kernel(problem_, config, tactic->pack(problem_, config));
+      std::vector<void*> inputs;
+      for (size_t i = 0; i < values_.size(); ++i)
+        inputs.push_back(problem_.inputs[i].constant ? nullptr : values_[i].data());
+      void* outputs[] = {y.data()};
+      const auto stream = backend.make_stream(problem_.threads);
+      std::vector<char> workspace(kernel->workspace_bytes());
+      kernel->launch({inputs.data(), outputs, workspace.data(), stream.get()});
+      return y;
+    }
+    ADD_FAILURE() << "no tactic " << id;
+    return y;
+  }
+
  private:
   /// The tactic's own configurations, each on every instruction set of this machine.
   std::vector<TacticConfig> configs(const Tactic& tactic) const {
