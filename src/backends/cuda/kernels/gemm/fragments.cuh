@@ -34,12 +34,14 @@ WZ_FN float high_half(u32 both) {
 template <class T>
 struct ColumnPair {
   u32 both;
+  static WZ_FN ColumnPair of(T low, T high) { return {low.bits | static_cast<u32>(high.bits) << 16}; }
   WZ_FN float low() const { return low_half<T>(both); }
   WZ_FN float high() const { return high_half<T>(both); }
 };
 template <>
 struct alignas(8) ColumnPair<float> {
   float first, second;
+  static WZ_FN ColumnPair of(float low, float high) { return {low, high}; }
   WZ_FN float low() const { return first; }
   WZ_FN float high() const { return second; }
 };

@@ -275,11 +275,15 @@ void TailSource::write_store() {
                                  : "static_cast<float>(wz::saturated<Result>(quantized(x[i])));\n");
   text_ += "  store_run<V, " + text_of(c.y_column) + ">((Result*)tail.y + at.y, col, " +
            (c.quantize ? "q" : "x") + ", " + aligned + ");\n}\n";
-  const std::string from = staged_.column < 0
-                               ? "ColumnPair<Column>{}"
-                               : "*(const ColumnPair<Column>*)((const Column*)tail." +
-                                     name_of("o", static_cast<size_t>(staged_.column)) + " + col)";
-  text_ += "WZ_FN ColumnPair<Column> column_pair(const Tail& tail, int col) {\n  return " + from + ";\n}\n";
+  std::string pair = "ColumnPair<Column>{}";
+  if (staged_.column >= 0) {
+    const std::string columns =
+        "((const Column*)tail." + name_of("o", static_cast<size_t>(staged_.column)) + ")";
+    pair = c.n % 2 == 0 ? "*(const ColumnPair<Column>*)(" + columns + " + col)"
+                        : "ColumnPair<Column>::of(" + columns + "[col], col + 1 < N ? " + columns +
+                              "[col + 1] : Column{})";
+  }
+  text_ += "WZ_FN ColumnPair<Column> column_pair(const Tail& tail, int col) {\n  return " + pair + ";\n}\n";
 }
 
 std::string TailSource::residual_type() const {
@@ -305,7 +309,7 @@ StagedOperands stageable_operands(const Contraction& c) {
     const TailOperand& o = c.operands[i];
     if (o.column_stride != 1) continue;
     const bool is_pair_type = o.dtype == c.element || o.dtype == DType::kFloat32;
-    if (!of_bytes && staged.column < 0 && is_pair_type && o.is_per_column() && o.constant && c.n % 2 == 0) {
+    if (!of_bytes && staged.column < 0 && is_pair_type && o.is_per_column() && o.constant) {
       staged.column = static_cast<int>(i);
       continue;
     }
