@@ -112,37 +112,52 @@ std::optional<Patch> swap_before_split(const Match& m, PassContext&) {
   return patch;
 }
 
+bool is_ranked_elementwise(const Node& node) {
+  const OpDef* def = OpRegistry::global().find(node);
+  return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) &&
+         node.output(0)->type.has_rank() && node.op != "Clip";
+}
+
+/// A convolution, or a function of its result.
+bool follows_convolution(const Value* v) {
+  const Node* n = v->producer();
+  if (n && is_ranked_elementwise(*n) && n->inputs().size() == 1) n = n->input(0)->producer();
+  return n && n->is("Conv");
+}
+
 /// transpose(split channels(x)) where both parts go last together (detection heads): the channels move before
-/// they are split, which in channels-last layout moves nothing.
+/// they are split, which in channels-last layout moves nothing. The same where only the inner part goes last
+/// (heads with anchors), behind convolutions; the outer part goes back in front.
 std::optional<Patch> channels_last_before_split(const Match& m, PassContext&) {
-  const Value *x = m.value("x"), *split = m.node("split")->output(0), *out = m.root->output(0);
+  const Value *x = m.value("x"), *split = m.node("split")->output(0);
   const auto perm = perm_of(*m.root);
   if (!perm || !x->type.has_rank() || x->type.rank() < 3 || !has_rank(split, x->type.rank() + 1) ||
       !is_read_once(split))
     return std::nullopt;
   const int64_t rank = x->type.rank();
-  Ints parts_last{0}, channels_last{0};
-  for (int64_t i = 2; i < rank; ++i) parts_last.push_back(i + 1), channels_last.push_back(i);
-  parts_last.insert(parts_last.end(), {1, 2}), channels_last.push_back(1);
   const SymbolTable& symbols = x->graph()->symbols();
   const Shape &a = *x->type.shape, &b = *split->type.shape;
+  Ints parts_last{0}, part_last{0, 1}, channels_last{0}, part_first{0, rank - 1};
+  Shape parts{b[0]};
+  for (int64_t i = 2; i < rank; ++i) {
+    parts_last.push_back(i + 1), part_last.push_back(i + 1), channels_last.push_back(i);
+    part_first.push_back(i - 1), parts.push_back(b[static_cast<size_t>(i + 1)]);
+  }
+  parts_last.insert(parts_last.end(), {1, 2}), part_last.push_back(2), channels_last.push_back(1);
+  part_first.push_back(rank), parts.insert(parts.end(), {b[1], b[2]});
+  const bool both = *perm == parts_last;
+  if (!both && (*perm != part_last || !follows_convolution(x))) return std::nullopt;
   const Dim part = symbols.resolve(b[2]);
-  bool same = *perm == parts_last && part.is_constant() && symbols.equal(a[0], b[0]) &&
-              symbols.equal(a[1], b[1] * part.value());
+  bool same = part.is_constant() && symbols.equal(a[0], b[0]) && symbols.equal(a[1], b[1] * part.value());
   for (size_t i = 2; i < a.size(); ++i) same = same && symbols.equal(a[i], b[i + 1]);
   if (!same) return std::nullopt;
   Patch patch;
   const PatchOperand moved = transpose(patch, m.value("x"), channels_last);
-  const auto y = reshape(patch, moved, *out->type.shape, symbols);
+  auto y = reshape(patch, moved, parts, symbols);
   if (!y) return std::nullopt;
+  if (!both) y = transpose(patch, *y, part_first);
   patch.replace(m.root->output(0), *y);
   return patch;
-}
-
-bool is_ranked_elementwise(const Node& node) {
-  const OpDef* def = OpRegistry::global().find(node);
-  return def && def->fusion == FusionKind::kPointwise && node.outputs().size() == 1 && node.output(0) &&
-         node.output(0)->type.has_rank() && node.op != "Clip";
 }
 
 /// A constant operand as it must be before a transpose by `perm` that used to stand in front of its reader.

@@ -125,7 +125,8 @@ std::optional<Patch> function_before_movements(const Match& m, PassContext&) {
   const Value *x = split.input(0), *out = m.root->output(0);
   if (!x->type.has_rank() || !same_shape(moved.output(0), out)) return std::nullopt;
   Patch patch;
-  const PatchOperand y = patch.node(m.root->op, {m.node("main")->output(0)}, m.root->attributes);
+  PatchOperand y = patch.node(m.root->op, {m.node("main")->output(0)}, m.root->attributes);
+  if (x != m.node("main")->output(0)) y = transpose(patch, y, stated_perm(*x->producer()));
   const PatchOperand parts = patch.node("Reshape", {y, split.input(1)}, split.attributes);
   patch.replace(m.root->output(0), transpose(patch, parts, stated_perm(moved)));
   return patch;
@@ -134,7 +135,8 @@ std::optional<Patch> function_before_movements(const Match& m, PassContext&) {
 std::vector<std::string> functions_of_moved_convolutions() {
   std::vector<std::string> patterns;
   for (const char* op : {"Sigmoid", "Tanh", "Relu", "Exp", "Softplus"})
-    patterns.push_back(std::string(op) + "(moved:Transpose(split:Reshape(main:Conv(..), s)))");
+    for (const char* channels : {"main:Conv(..)", "Transpose(main:Conv(..))"})
+      patterns.push_back(std::string(op) + "(moved:Transpose(split:Reshape(" + channels + ", s)))");
   return patterns;
 }
 

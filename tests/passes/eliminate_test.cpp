@@ -182,6 +182,14 @@ TEST(EliminateTransposes, ExportersTransposesOfKeys) {
                    "%a = Reshape(%x, %o) {allowzero=1}\n%y = Transpose(%a) {perm=[0,3,4,1,2]}\n}",
                    "graph(%x: float32[n,6,4,5]) -> (%y) {\n%o: int64[5] = symbolic [n, 4, 5, 2, 3]\n"
                    "%t = Transpose(%x) {perm=[0,2,3,1]}\n%y = Reshape(%t, %o) {allowzero=1}\n}"},
+                  {"classes of a convolution's head, anchors in front",
+                   "graph(%x: float32[n,2,4,5]) -> (%y) {\n%w: float32[6,2,1,1] = constant splat 0.5\n"
+                   "%o: int64[5] = symbolic [n, 2, 3, 4, 5]\n%c = Conv(%x, %w)\n"
+                   "%a = Reshape(%c, %o) {allowzero=1}\n%y = Transpose(%a) {perm=[0,1,3,4,2]}\n}",
+                   "graph(%x: float32[n,2,4,5]) -> (%y) {\n%w: float32[6,2,1,1] = constant splat 0.5\n"
+                   "%o: int64[5] = symbolic [n, 4, 5, 2, 3]\n%c = Conv(%x, %w)\n"
+                   "%t = Transpose(%c) {perm=[0,2,3,1]}\n%a = Reshape(%t, %o) {allowzero=1}\n"
+                   "%y = Transpose(%a) {perm=[0,3,1,2,4]}\n}"},
                   {"parts that do not stay together",
                    "graph(%x: float32[n,6,4,5]) -> (%y) {\n%o: int64[5] = symbolic [n, 2, 3, 4, 5]\n"
                    "%a = Reshape(%x, %o) {allowzero=1}\n%y = Transpose(%a) {perm=[0,1,3,4,2]}\n}",

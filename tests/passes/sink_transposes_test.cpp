@@ -111,6 +111,13 @@ TEST(SinkTransposes, FunctionsOfDetectionHeadsJoinTheirConvolution) {
           {"sigmoid", graph("%c = Conv(%x, %w)\n" + movements + "%y = Sigmoid(%t)"),
            graph("%b = Conv(%x, %w)\n%c = Sigmoid(%b)\n%r = Reshape(%c, %s) {allowzero=1}\n"
                  "%y = Transpose(%r) {perm=[0,1,3,4,2]}")},
+          {"channels went last before they were split",
+           graph("%f: int64[5] = symbolic [n, 4, 5, 2, 3]\n%c = Conv(%x, %w)\n"
+                 "%l = Transpose(%c) {perm=[0,2,3,1]}\n%r = Reshape(%l, %f) {allowzero=1}\n"
+                 "%t = Transpose(%r) {perm=[0,3,1,2,4]}\n%y = Sigmoid(%t)"),
+           graph("%f: int64[5] = symbolic [n, 4, 5, 2, 3]\n%b = Conv(%x, %w)\n%c = Sigmoid(%b)\n"
+                 "%l = Transpose(%c) {perm=[0,2,3,1]}\n%r = Reshape(%l, %f) {allowzero=1}\n"
+                 "%y = Transpose(%r) {perm=[0,3,1,2,4]}")},
           {"no convolution",
            graph("%b = Concat(%x, %x, %x) {axis=1}\n%c = Softmax(%b)\n" + movements + "%y = Sigmoid(%t)"),
            ""},
