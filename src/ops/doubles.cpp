@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/doubles.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,6 +15,16 @@ void check_one_element(const Tensor& operand, const char* name) {
 }
 
 template <class T>
+T from_double(double v);
+
+template <int kBits, bool kSigned>
+SmallInt<kBits, kSigned> clamped(double v, SmallInt<kBits, kSigned>) {
+  constexpr int64_t kLow = kSigned ? -(int64_t{1} << (kBits - 1)) : 0,
+                    kHigh = kLow + (int64_t{1} << kBits) - 1;
+  return SmallInt<kBits, kSigned>(std::clamp(from_double<int64_t>(v), kLow, kHigh));
+}
+
+template <class T>
 T from_double(double v) {
   if constexpr (std::is_same_v<T, bool>) {
     return v != 0;
@@ -23,13 +34,15 @@ T from_double(double v) {
     if (v >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
     return static_cast<T>(v);
   } else if constexpr (requires { T(int64_t{}).value; }) {
-    return T(static_cast<int64_t>(v));
+    return clamped(v, T());
   } else {
     return T(v);
   }
 }
 
 }  // namespace
+
+int64_t saturated_int64(double value) { return from_double<int64_t>(value); }
 
 double load_double(const Tensor& from, int64_t i) {
   return visit_numeric(from.dtype(), [&](auto t) { return static_cast<double>(from.as<decltype(t)>()[i]); });

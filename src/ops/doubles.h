@@ -23,6 +23,8 @@ decltype(auto) visit_float(DType dtype, F&& f) {
               "expected float16, bfloat16, float32 or float64, found " + std::string(dtype_name(dtype)));
 }
 
+/// Truncated and clamped to the range of int64; 0 for NaN.
+int64_t saturated_int64(double value);
 /// Element i, any numeric dtype.
 double load_double(const Tensor& from, int64_t i);
 /// Rounds each value once to the dtype of `to`. Integers: truncated and clamped to the range of the dtype.

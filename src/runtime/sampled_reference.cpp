@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "ir/element.h"
 #include "memory/placement.h"
+#include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "runtime/node_slices.h"
@@ -35,17 +35,7 @@ std::vector<int64_t> broadcast_positions(std::span<const int64_t> at, const Dims
 
 Tensor rounded(DType dtype, const std::vector<double>& from) {
   Tensor t = Tensor::zeros(dtype, {static_cast<int64_t>(from.size())});
-  visit_numeric(dtype, [&](auto kind) {
-    using T = decltype(kind);
-    for (size_t i = 0; i < from.size(); ++i) {
-      if constexpr (std::is_arithmetic_v<T>)
-        t.as<T>()[i] = static_cast<T>(from[i]);
-      else if constexpr (std::is_constructible_v<T, double>)
-        t.as<T>()[i] = T(from[i]);
-      else
-        t.as<T>()[i] = T(static_cast<int64_t>(from[i]));
-    }
-  });
+  store_doubles(from, t);
   return t;
 }
 
@@ -76,10 +66,15 @@ Tensor SampledReference::elements_as(const Value* value, std::span<const int64_t
     const OpDef& def = op_of(*node);
     if (def.fusion == FusionKind::kPointwise && node->outputs().size() == 1)
       return pointwise(*node, own, dims_of(value));
-    if (def.evaluate_elements && value->output_index() == 0 && value->type.dtype != DType::kString)
-      return heavy(*node, own);
+    const bool by_elements =
+        def.evaluate_elements && value->output_index() == 0 && value->type.dtype != DType::kString;
+    // A pool reads few elements: of what is not there yet they alone are worked out.
+    const bool by_windows =
+        node->is("MaxPool") && node->input(0)->producer() && !whole_.contains(node->input(0));
+    if (by_elements && !by_windows) return heavy(*node, own);
     if (value->output_index() == 0)
       if (auto found = by_slices(*node, own, dims_of(value))) return std::move(*found);
+    if (by_elements) return heavy(*node, own);
   }
   return gather_elements(whole(value).tensor, own);
 }

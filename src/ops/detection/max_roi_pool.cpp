@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/contents.h"
+#include "ops/doubles.h"
 #include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -47,8 +48,7 @@ std::pair<int64_t, int64_t> bin_range(double start, double end, int64_t i, int64
                limit = static_cast<double>(size);
   const double low = start + std::floor(static_cast<double>(i) * length),
                high = start + std::ceil(static_cast<double>(i + 1) * length);
-  return {static_cast<int64_t>(std::clamp(low, 0.0, limit)),
-          static_cast<int64_t>(std::clamp(high, 0.0, limit))};
+  return {saturated_int64(std::clamp(low, 0.0, limit)), saturated_int64(std::clamp(high, 0.0, limit))};
 }
 
 void evaluate(EvalContext& ctx) {

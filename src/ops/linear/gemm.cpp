@@ -80,9 +80,9 @@ void evaluate_integers(EvalContext& c, const GemmAttributes& a, const Problem& p
            rearranged<uint64_t>(words(1), p.k, p.n, p.b_depth, p.b_column).data(), p.m, p.n, p.k,
            result.data());
   const auto scaled = [](uint64_t v, float by) {
-    return by == 1 ? v
-                   : static_cast<uint64_t>(
-                         static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(v)) * by));
+    return by == 1
+               ? v
+               : static_cast<uint64_t>(saturated_int64(static_cast<double>(static_cast<int64_t>(v)) * by));
   };
   for (uint64_t& v : result) v = scaled(v, a.alpha);
   if (c.has_input(2)) {

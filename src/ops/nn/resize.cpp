@@ -31,7 +31,7 @@ std::optional<Fraction> fraction_of(float scale) {
 
 int64_t scaled_length(int64_t length, float scale) {
   if (const auto f = fraction_of(scale)) return length * f->over / f->under;
-  return static_cast<int64_t>(std::floor(static_cast<float>(length) * scale));
+  return saturated_int64(std::floor(static_cast<float>(length) * scale));
 }
 
 void check_choice(const std::string& value, const char* name, std::initializer_list<const char*> choices) {
@@ -101,10 +101,10 @@ double snapped(double x) {
 
 int64_t nearest(const std::string& mode, const ResizeAxis& axis, double x) {
   const double s = snapped(x);
-  if (mode == "floor" || (mode == "opset_10" && axis.scale >= 1)) return static_cast<int64_t>(std::floor(s));
-  if (mode == "ceil" || mode == "opset_10") return static_cast<int64_t>(std::ceil(s));
-  if (mode == "round_prefer_ceil") return static_cast<int64_t>(std::floor(s + 0.5));
-  return static_cast<int64_t>(std::ceil(s - 0.5));
+  if (mode == "floor" || (mode == "opset_10" && axis.scale >= 1)) return saturated_int64(std::floor(s));
+  if (mode == "ceil" || mode == "opset_10") return saturated_int64(std::ceil(s));
+  if (mode == "round_prefer_ceil") return saturated_int64(std::floor(s + 0.5));
+  return saturated_int64(std::ceil(s - 0.5));
 }
 
 double linear_weight(double distance) { return std::max(0.0, 1 - std::fabs(distance)); }
@@ -150,8 +150,8 @@ std::vector<ResizeAxis> resize_axes(const ResizeAttributes& a, std::span<const i
       throw Error(ErrorKind::kInvalidModel,
                   "scales: expected positive numbers, found " + std::to_string(scales[i]));
     axis.scale = scales[i];
-    axis.output = crops ? static_cast<int64_t>(std::floor(static_cast<double>(axis.input) *
-                                                          (axis.roi_end - axis.roi_start) * axis.scale))
+    axis.output = crops ? saturated_int64(std::floor(static_cast<double>(axis.input) *
+                                                     (axis.roi_end - axis.roi_start) * axis.scale))
                         : scaled_length(axis.input, scales[i]);
   }
   if (scales.empty() && a.keep_aspect_ratio_policy != "stretch") {
@@ -161,7 +161,7 @@ std::vector<ResizeAxis> resize_axes(const ResizeAttributes& a, std::span<const i
                                                          : std::max(scale, result[i].scale);
     for (size_t i : axes) {
       result[i].scale = scale;
-      result[i].output = static_cast<int64_t>(std::floor(scale * static_cast<double>(x[i]) + 0.5));
+      result[i].output = saturated_int64(std::floor(scale * static_cast<double>(x[i]) + 0.5));
     }
   }
   return result;
@@ -175,13 +175,14 @@ ResizeTaps resize_taps(const ResizeAttributes& a, const ResizeAxis& axis) {
   // Antialiasing stretches the filter when shrinking.
   const double stretch = a.antialias && a.mode != "nearest" ? std::min(axis.scale, 1.0) : 1.0;
   const double reach = a.mode == "cubic" ? 2 : 1;
-  const int64_t before = a.mode == "nearest" ? 0 : static_cast<int64_t>(std::ceil(reach / stretch)) - 1;
+  const int64_t before = a.mode == "nearest" ? 0 : saturated_int64(std::ceil(reach / stretch)) - 1;
   r.taps = a.mode == "nearest" ? 1 : 2 * before + 2;
   for (int64_t o = 0; o < n; ++o) {
-    const double x = source_position(a.coordinate_transformation_mode, axis, o);
+    constexpr double kFar = 1e12;  // beyond any tensor: a region may have infinite ends
+    const double x = std::clamp(source_position(a.coordinate_transformation_mode, axis, o), -kFar, kFar);
     r.outside[static_cast<size_t>(o)] = crops && (x < 0 || x > static_cast<double>(last));
     const int64_t first =
-        a.mode == "nearest" ? nearest(a.nearest_mode, axis, x) : static_cast<int64_t>(std::floor(x)) - before;
+        a.mode == "nearest" ? nearest(a.nearest_mode, axis, x) : saturated_int64(std::floor(x)) - before;
     double sum = 0;
     for (int64_t t = 0; t < r.taps; ++t) {
       const double distance = (static_cast<double>(first + t) - x) * stretch;

@@ -5,6 +5,7 @@
 
 #include "ops/canonicalize.h"
 #include "ops/contents.h"
+#include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "ops/sample_tensors.h"
@@ -32,7 +33,7 @@ Value* whole_numbers(CanonicalizeContext& ctx, Value* lengths) {
     return cast->add_output(name, Type());
   }
   Ints values;
-  for (double v : lengths->constant->to_doubles()) values.push_back(static_cast<int64_t>(v));
+  for (double v : lengths->constant->to_doubles()) values.push_back(saturated_int64(v));
   return graph.add_constant(name, Tensor::int64s(values));
 }
 

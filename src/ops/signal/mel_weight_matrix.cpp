@@ -43,8 +43,8 @@ void evaluate(EvalContext& c) {
   std::vector<int64_t> edges;  // in bins of the spectrum
   for (int64_t i = 0; i < bands + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (mel(lower) + static_cast<double>(i) * step) / 2595) - 1);
-    edges.push_back(static_cast<int64_t>(
-        std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
+    edges.push_back(
+        saturated_int64(std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
   }
   std::vector<double> weights(static_cast<size_t>(bins * bands));
   for (int64_t m = 0; m < bands; ++m) {
