@@ -175,6 +175,44 @@ class Slicer {
   std::vector<int64_t> slices_, slice_of_;
 };
 
+/// The windows of a pool without padding, one slice each. Taps past the end become the window's first: a
+/// largest element is the same with one of them twice.
+std::optional<NodeSlices> windows_of(const Node& pool, const Dims& input, const Dims& output,
+                                     std::span<const int64_t> at) {
+  const auto is_all = [&](const char* name, int64_t expected) {
+    const Ints values = pool.attributes.get<Ints>(name, {});
+    return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == expected; });
+  };
+  const Ints kernel = pool.attributes.get<Ints>("kernel_shape", {}),
+             steps = pool.attributes.get<Ints>("strides", Ints(kernel.size(), 1));
+  if (!is_all("pads", 0) || !is_all("dilations", 1) ||
+      pool.attributes.get<std::string>("auto_pad", "NOTSET") != "NOTSET" ||
+      input.size() != kernel.size() + 2 || steps.size() != kernel.size() || output.size() != input.size())
+    return std::nullopt;
+  const Dims strides = contiguous_strides(input), out_strides = contiguous_strides(output);
+  const Dims window(kernel.begin(), kernel.end());
+  NodeSlices slices;
+  slices.dims = {static_cast<int64_t>(at.size()), 1};
+  slices.dims.insert(slices.dims.end(), window.begin(), window.end());
+  for (size_t n = 0; n < at.size(); ++n) {
+    slices.at.push_back(static_cast<int64_t>(n));
+    for (int64_t tap = 0; tap < element_count(window); ++tap) {
+      int64_t position = 0, left = tap;
+      for (size_t i = input.size(); i-- > 0;) {
+        int64_t index = at[n] / out_strides[i] % output[i];
+        if (i >= 2) {
+          const int64_t first = index * steps[i - 2], inside = first + left % window[i - 2];
+          index = inside < input[i] ? inside : first;
+          left /= window[i - 2];
+        }
+        position += index * strides[i];
+      }
+      slices.from.push_back(position);
+    }
+  }
+  return slices;
+}
+
 }  // namespace
 
 bool takes_axes(const Node& node) {
@@ -185,6 +223,7 @@ std::optional<NodeSlices> slices_of(const Node& node, std::span<const Dims> inpu
                                     std::span<const int64_t> axes, const Dims& output,
                                     std::span<const int64_t> at) {
   const Dims& dims = inputs[0];
+  if (node.is("MaxPool")) return windows_of(node, dims, output, at);
   const std::optional<Apart> apart = apart_axes(node, dims.size(), axes);
   NodeSlices result;
   if (!apart || element_count(dims) == 0 || !take_operands(node, inputs, *apart, result)) return std::nullopt;

@@ -9,7 +9,7 @@
 
 namespace wootz {
 
-/// Of a node that treats its first input slice by slice (a row of a softmax, a plane of a norm): the slices
+/// Of a node that treats its first input slice by slice (a row of a softmax, a plane of a norm, a window of a pool): the slices
 /// that chosen elements of output 0 depend on, as a smaller problem of the same node. The axes along which
 /// slices lie side by side have extent 1 in it, but for one that counts the slices.
 struct NodeSlices {

@@ -91,6 +91,28 @@ TEST(ConvTactics, Tails) {
   }
 }
 
+TEST(ConvTactics, PoolsBehindWinograd) {
+  struct Case {
+    Shape2d s;
+    int64_t ceil_mode;
+    bool clamps;
+  };
+  for (const Case& k : {Case{{2, 16, 8, 8, 32}, 0, true}, Case{{1, 16, 9, 7, 20}, 1, true},
+                        Case{{1, 16, 9, 7, 20}, 0, false}, Case{{3, 8, 5, 11, 70}, 1, false},
+                        Case{{1, 40, 3, 2, 65}, 1, true}, Case{{1, 40, 3, 2, 65}, 0, true}}) {
+    SCOPED_TRACE(testing::Message() << k.s.h << "x" << k.s.w << " -> " << k.s.m << " ceil " << k.ceil_mode);
+    RegionCase region;
+    Value* y = add_conv(region, k.s);
+    if (k.clamps) y = region.add("Relu", {y});
+    Attributes pool;
+    pool.set("kernel_shape", Ints{2, 2});
+    pool.set("strides", Ints{2, 2});
+    pool.set("ceil_mode", k.ceil_mode);
+    region.finish(region.add("MaxPool", {y}, pool), Order::kChannelsLast);
+    EXPECT_TRUE(region.check(5e-6).contains("cpu.conv.winograd")) << region.refusal("cpu.conv.winograd");
+  }
+}
+
 TEST(ConvTactics, WithoutBiasAndWithATailThatAddsOne) {
   RegionCase region;
   const Shape2d s{1, 16, 8, 8, 20};

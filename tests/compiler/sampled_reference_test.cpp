@@ -54,6 +54,32 @@ TEST(SampledReference, SlicesGiveWhatTheWholeGives) {
   expect_slices("ReduceMax", {waves({4, 6, 5}, 0.4), Tensor::int64s(Dims{0, 2})}, one_int("keepdims", 1));
 }
 
+TEST(SampledReference, PoolsAskForTheirWindowsAlone) {
+  for (const int64_t ceil_mode : {0, 1}) {
+    Graph graph;
+    const Type type = Type::tensor(DType::kFloat32, Shape{Dim(2), Dim(3), Dim(7), Dim(9)});
+    Value* x = graph.add_input("x", type);
+    Value* y = graph.add_node("Softmax", {x})->add_output("y", type);
+    y->producer()->attributes.set("axis", int64_t{-1});
+    Node* pool = graph.add_node("MaxPool", {y});
+    pool->attributes.set("kernel_shape", Ints{2, 3});
+    pool->attributes.set("strides", Ints{2, 2});
+    pool->attributes.set("ceil_mode", ceil_mode);
+    graph.add_output(pool->add_output("z", Type{}));
+    infer_graph(graph);
+    const std::vector<Datum> inputs = {waves({2, 3, 7, 9}, 0.7)};
+    const Tensor expected = evaluate_graph(graph, inputs)[0].tensor;
+    const Bindings bindings(graph.symbols());
+    SampledReference sampled(graph, inputs, bindings);
+    std::vector<int64_t> at;
+    for (int64_t i = 0; i < expected.size(); i += 5) at.push_back(i);
+    at.push_back(expected.size() - 1);
+    EXPECT_EQ(sampled.elements(graph.outputs()[0], at).to_doubles(),
+              gather_elements(expected, at).to_doubles())
+        << "ceil_mode " << ceil_mode;
+  }
+}
+
 TEST(SampledReference, ScalesThatDifferFromSliceToSliceAreRight) {
   Attributes second = one_int("axis", 1);
   expect_slices("LayerNormalization", {waves({8, 4, 3}, 0.2), waves({4, 3}, 0.5)}, second);

@@ -199,6 +199,30 @@ TEST(Fuse, PoolsJoinConvolutionsWhereTheTargetTakesThem) {
   EXPECT_FALSE(has_pool(fused(quarter, "cuda", 0, "Neg(%r)")));  // read before the pool, too
 }
 
+TEST(Fuse, PoolsJoinLargeConvolutionsOnTheHost) {
+  const auto has_pool = [](int64_t pixels, int64_t channels = 32, const std::string& tail = "Relu(%c)",
+                           const std::string& attributes = "pads=[1,1,1,1]") {
+    const std::string c = std::to_string(channels), size = std::to_string(pixels);
+    const auto graph = read_graph(
+        "graph(%x: float32[1," + c + "," + size + "," + size + "]) -> (%y) {\n%w: float32[" + c + "," + c +
+        ",3,3] = constant splat 0.1\n%p = Relu(%x)\n%c = Conv(%p, %w) {" + attributes + "}\n%r = " + tail +
+        "\n%q = MaxPool(%r) {kernel_shape=[2,2], strides=[2,2]}\n%y = Neg(%q)\n}");
+    for (const auto& v : graph->values())
+      if (v->type.rank() == 4 && !v->is_constant()) v->layout = Layout::kChannelsLast;
+    TargetTraits target = test_target();
+    target.name = "cpu";
+    PassContext context(target, {});
+    run_pass(*graph, fuse(), context);
+    return summary(*graph).find("MaxPool\n") != std::string::npos &&
+           summary(*graph).find("single: MaxPool") == std::string::npos;
+  };
+  EXPECT_TRUE(has_pool(128));
+  EXPECT_FALSE(has_pool(32));                      // stays in the cache
+  EXPECT_FALSE(has_pool(256, 16));                 // gathered windows may be faster
+  EXPECT_FALSE(has_pool(128, 32, "Sigmoid(%c)"));  // more than a clamp in registers
+  EXPECT_FALSE(has_pool(128, 32, "Relu(%c)", "pads=[2,2,2,2], dilations=[2,2]"));
+}
+
 TEST(Fuse, MeansJoinDepthwiseConvolutionsWhereTheTargetGivesThem) {
   const auto fused = [](const std::string& mean, bool target_gives_them = true, int64_t channels = 16) {
     const std::string c = std::to_string(channels);

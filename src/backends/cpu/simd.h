@@ -41,6 +41,10 @@ WOOTZ_INLINE Vec fnmadd(Vec a, Vec b, Vec c) { return {_mm512_fnmadd_ps(a.v, b.v
 /// The second operand where one is NaN.
 WOOTZ_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
 WOOTZ_INLINE Vec min(Vec a, Vec b) { return {_mm512_min_ps(a.v, b.v)}; }
+/// NaN where one operand is.
+WOOTZ_INLINE Vec maximum(Vec a, Vec b) {
+  return {_mm512_mask_mov_ps(max(a, b).v, _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q), a.v)};
+}
 WOOTZ_INLINE float sum(Vec a) { return _mm512_reduce_add_ps(a.v); }
 
 #elif defined(__AVX2__) && defined(__FMA__)
@@ -65,6 +69,9 @@ WOOTZ_INLINE Vec fmadd(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, 
 WOOTZ_INLINE Vec fnmadd(Vec a, Vec b, Vec c) { return {_mm256_fnmadd_ps(a.v, b.v, c.v)}; }
 WOOTZ_INLINE Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
 WOOTZ_INLINE Vec min(Vec a, Vec b) { return {_mm256_min_ps(a.v, b.v)}; }
+WOOTZ_INLINE Vec maximum(Vec a, Vec b) {
+  return {_mm256_blendv_ps(max(a, b).v, a.v, _mm256_cmp_ps(a.v, a.v, _CMP_UNORD_Q))};
+}
 WOOTZ_INLINE float sum(Vec a) {
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
   s = _mm_add_ps(s, _mm_movehl_ps(s, s));
@@ -99,6 +106,10 @@ WOOTZ_INLINE Vec fmadd(Vec a, Vec b, Vec c) { return add(mul(a, b), c); }
 WOOTZ_INLINE Vec fnmadd(Vec a, Vec b, Vec c) { return sub(c, mul(a, b)); }
 WOOTZ_INLINE Vec max(Vec a, Vec b) { return {_mm_max_ps(a.v, b.v)}; }
 WOOTZ_INLINE Vec min(Vec a, Vec b) { return {_mm_min_ps(a.v, b.v)}; }
+WOOTZ_INLINE Vec maximum(Vec a, Vec b) {
+  const __m128 is_nan = _mm_cmpunord_ps(a.v, a.v);
+  return {_mm_or_ps(_mm_and_ps(is_nan, a.v), _mm_andnot_ps(is_nan, max(a, b).v))};
+}
 WOOTZ_INLINE float sum(Vec a) {
   float t[4];
   store(t, a);

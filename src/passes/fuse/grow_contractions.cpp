@@ -224,14 +224,32 @@ bool takes_pools(const Node& main, const TargetTraits& target) {
          x->producer() && !is_concatenated(*x);
 }
 
-/// The pool of 2x2 windows that alone reads the convolution's result, where enough tiles are left of a
-/// quarter of its pixels to fill the target; else null.
+/// Whether the host's Winograd kernels write only the largest of each 2x2 pixels of the convolution: they are
+/// the fastest where both channels are many, and have nothing but a bias and a clamp in registers. A result
+/// that stays in the cache is pooled as fast from there.
+bool winograd_takes_pools(const Node& main, const std::vector<Node*>& nodes, const SizeModel& sizes) {
+  constexpr int64_t kLeastChannels = 32;
+  constexpr double kLeastBytes = 1 << 20;
+  if (!main.is("Conv") || main.inputs().size() < 2 || !main.input(1)->is_constant()) return false;
+  const Dims& w = main.input(1)->constant->dims();
+  const Node* tail = nodes.back();
+  const bool clamps = nodes.size() == 1 || (nodes.size() == 2 && (tail->is("Relu") || tail->is("Clip")));
+  return clamps && w.size() == 4 && w[0] >= kLeastChannels && w[1] >= kLeastChannels && w[2] == 3 &&
+         w[3] == 3 && main.attributes.get<int64_t>("group", 1) == 1 && are_all(main, "strides", 1) &&
+         are_all(main, "dilations", 1) && main.input(1)->type.dtype == DType::kFloat32 &&
+         main.input(0)->layout == Layout::kChannelsLast && sizes.bytes_of(*tail->output(0)) >= kLeastBytes;
+}
+
+/// The pool of 2x2 windows that alone reads the convolution's result, on a device where enough tiles are left
+/// of a quarter of its pixels to fill it; else null.
 Node* pool_behind(const Node& main, const std::vector<Node*>& nodes, const SizeModel& sizes,
                   const TargetTraits& target) {
   const Value* y = nodes.back()->output(0);
-  if (!takes_pools(main, target) || !is_read_once(y) || !outweighs_launch(sizes.bytes_of(*y) / 4, target) ||
-      y->layout != Layout::kChannelsLast || y->type.dtype != main.input(1)->type.dtype ||
-      !has_channel_constants(main, nodes))
+  const bool pools = target.name == "cpu"
+                         ? winograd_takes_pools(main, nodes, sizes)
+                         : takes_pools(main, target) && outweighs_launch(sizes.bytes_of(*y) / 4, target);
+  if (!pools || !is_read_once(y) || y->layout != Layout::kChannelsLast ||
+      y->type.dtype != main.input(1)->type.dtype || !has_channel_constants(main, nodes))
     return nullptr;
   Node* pool = y->uses()[0].node;
   const bool quarters = pool->is("MaxPool") && pool->outputs().size() == 1 && pool->graph() == main.graph() &&

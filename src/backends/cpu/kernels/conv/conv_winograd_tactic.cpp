@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 3x3 convolutions of stride 1 by Winograd's F(2x2, 3x3) and F(4x4, 3x3): 2.25 and 4 times fewer
-// multiplications. The method's own rounding error is about twice that of the plain sum for F(4x4) and below
-// it for F(2x2).
+// 3x3 convolutions of stride 1, and pools of 2x2 behind them, by Winograd's F(2x2, 3x3) and F(4x4, 3x3): 2.25
+// and 4 times fewer multiplications. The method's own rounding error is about twice that of the plain sum for
+// F(4x4) and below it for F(2x2).
 #include <algorithm>
 
 #include "backends/cpu/cpu_stream.h"
@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/conv/winograd_transform.h"
 #include "backends/cpu/kernels/gemm/packed_panels.h"
+#include "device/pooled_problem.h"
 
 namespace wootz::cpu_conv_winograd_tactic {
 namespace {
@@ -44,10 +45,31 @@ Tensor pack_winograd(const PanelKernels& kernels, const Tensor& weights, int m) 
   return packed;
 }
 
+/// The convolution of a region, and the pool behind it where there is one.
+struct Pooling {
+  PooledProblem pooled;  // owns what `conv` looks at where there is a pool
+  ConvProblem conv;
+  int64_t pooled_h = 0, pooled_w = 0;  // 0: no pool
+
+  static std::optional<std::string> read(const Problem& problem, Pooling& p) {
+    if (PooledProblem::make(problem, p.pooled)) return ConvProblem::read(problem, p.conv);
+    if (p.pooled.window != 2) return "a pool of 3x3";
+    if (auto why = ConvProblem::read(p.pooled.plain, p.conv)) return why;
+    if (!p.conv.epilogue.in_registers()) return "more than bias, residual and clamp in front of a pool";
+    const auto pitch = row_pitch(p.pooled.result, 1);
+    if (!pitch) return "the pool's result is not channels-last with evenly spaced pixels";
+    p.conv.y_pitch = *pitch;
+    p.pooled_h = p.pooled.result.dims[2], p.pooled_w = p.pooled.result.dims[3];
+    return std::nullopt;
+  }
+  const Problem& plain(const Problem& problem) const { return pooled_h ? pooled.plain : problem; }
+};
+
 class WinogradKernel final : public Kernel {
  public:
-  WinogradKernel(const Problem& problem, ConvProblem conv, const TacticConfig& config, Tensor packed)
-      : conv_(std::move(conv)),
+  WinogradKernel(const Problem& problem, Pooling pooling, const TacticConfig& config, Tensor packed)
+      : pooling_(std::move(pooling)),
+        conv_(pooling_.conv),
         kernels_(panel_kernels(static_cast<Isa>(config.get("isa")))),
         m_(static_cast<int>(config.get("tile"))),
         by_outputs_(config.get("split") == kByOutputs),
@@ -69,7 +91,9 @@ class WinogradKernel final : public Kernel {
               g.channels,
               conv_.x.n,
               conv_.x.h,
-              conv_.x.w};
+              conv_.x.w,
+              pooling_.pooled_h,
+              pooling_.pooled_w};
     tiles_ = g.batch * shape_.tiles_h * shape_.tiles_w;
     positions_ = (m_ + 2) * (m_ + 2);
     // Off the powers of two: the rows of one kernel call would share an L1 set.
@@ -192,7 +216,8 @@ class WinogradKernel final : public Kernel {
     }
   }
 
-  ConvProblem conv_;
+  Pooling pooling_;
+  const ConvProblem& conv_;  // of pooling_
   const PanelKernels& kernels_;
   int m_;
   bool by_outputs_;
@@ -212,8 +237,9 @@ class ConvWinogradTactic final : public Tactic {
   double extra_error() const override { return 2e-5; }
 
   std::optional<std::string> refusal(const Problem& problem) const override {
-    ConvProblem conv;
-    if (auto why = ConvProblem::read(problem, conv)) return why;
+    Pooling pooling;
+    if (auto why = Pooling::read(problem, pooling)) return why;
+    const ConvProblem& conv = pooling.conv;
     const ConvGeometry& g = conv.geometry;
     if (problem.inputs[static_cast<size_t>(conv.w_input)].dims.size() != 4) return "one spatial dimension";
     if (g.kernel_h != 3 || g.kernel_w != 3) return "the kernel is not 3x3";
@@ -229,9 +255,9 @@ class ConvWinogradTactic final : public Tactic {
   }
 
   std::vector<TacticConfig> configs(const Problem& problem) const override {
-    ConvProblem conv;
-    ConvProblem::read(problem, conv);
-    const ConvGeometry& g = conv.geometry;
+    Pooling pooling;
+    Pooling::read(problem, pooling);
+    const ConvGeometry& g = pooling.conv.geometry;
     const int64_t isa = static_cast<int64_t>(available_isas()[0]);
     const auto config = [&](int64_t tile, int64_t split, int64_t kb) {
       return TacticConfig{{{"isa", isa}, {"tile", tile}, {"split", split}, {"block_kb", kb}}};
@@ -250,16 +276,18 @@ class ConvWinogradTactic final : public Tactic {
   }
 
   Packed pack(const Problem& problem, const TacticConfig& config) const override {
-    return {pack_winograd(panel_kernels(static_cast<Isa>(config.get("isa"))), conv_weights(problem),
-                          static_cast<int>(config.get("tile")))};
+    Pooling pooling;
+    Pooling::read(problem, pooling);
+    return {pack_winograd(panel_kernels(static_cast<Isa>(config.get("isa"))),
+                          conv_weights(pooling.plain(problem)), static_cast<int>(config.get("tile")))};
   }
 
   std::unique_ptr<Kernel> make_kernel(const Problem& problem, const TacticConfig& config,
                                       const Packed& packed) const override {
-    ConvProblem conv;
-    if (auto why = ConvProblem::read(problem, conv))
+    Pooling pooling;
+    if (auto why = Pooling::read(problem, pooling))
       throw Error(ErrorKind::kInternal, std::string(id()) + ": " + *why);
-    return std::make_unique<WinogradKernel>(problem, std::move(conv), config, packed[0]);
+    return std::make_unique<WinogradKernel>(problem, std::move(pooling), config, packed[0]);
   }
 };
 

@@ -13,7 +13,8 @@ struct WinogradShape {
   int64_t pad_top = 0, pad_left = 0;
   int64_t tiles_h = 0, tiles_w = 0;  // of one image
   int64_t channels = 0;
-  int64_t x_n = 0, x_h = 0, x_w = 0;  // floats between images, rows, pixels
+  int64_t x_n = 0, x_h = 0, x_w = 0;   // floats between images, rows, pixels
+  int64_t pooled_h = 0, pooled_w = 0;  // of a pool of 2x2 windows in steps of 2 behind it; 0: none
 };
 
 struct WinogradInput {
@@ -32,7 +33,7 @@ struct WinogradOutput {
   const float* m = nullptr;  // tile t0's columns of the first matrix
   int64_t ldm = 0, matrix = 0;
   int64_t columns = 0;  // output channels
-  float* y = nullptr;   // pixel 0 of the output, at the first of the columns
+  float* y = nullptr;   // pixel 0 of the output (the pool's where there is one), at the first of the columns
   int64_t pitch = 0;
   const float* bias = nullptr;    // at the first of the columns, or null
   const float* addend = nullptr;  // pixel 0, at the first of the columns, or null

@@ -95,6 +95,30 @@ void winograd_input(const WinogradInput& input) {
   }
 }
 
+/// Where a tile lies: its image, its first pixel, the pixels of it that are inside.
+struct WinogradTile {
+  int64_t image, y0, x0, rows, columns;
+};
+
+/// The largest of each 2x2 pixels of a tile's `left` channels from `c` on.
+template <int M>
+WOOTZ_INLINE void store_pooled(const WinogradOutput& w, const WinogradShape& s, const WinogradTile& tile,
+                               const Vec (&v)[M][M], int64_t c, int64_t left) {
+#pragma GCC unroll 2
+  for (int i = 0; i < M; i += 2)
+#pragma GCC unroll 2
+    for (int j = 0; j < M; j += 2) {
+      const int64_t row = (tile.y0 + i) / 2, column = (tile.x0 + j) / 2;
+      if (row >= s.pooled_h || column >= s.pooled_w) continue;
+      const bool wide = j + 1 < tile.columns, high = i + 1 < tile.rows;
+      Vec most = v[i][j];
+      if (wide) most = maximum(most, v[i][j + 1]);
+      if (high) most = maximum(most, v[i + 1][j]);
+      if (wide && high) most = maximum(most, v[i + 1][j + 1]);
+      store_n(w.y + ((tile.image * s.pooled_h + row) * s.pooled_w + column) * w.pitch + c, most, left);
+    }
+}
+
 template <int M>
 void winograd_output(const WinogradOutput& output) {
   constexpr int A = M + 2;
@@ -106,13 +130,15 @@ void winograd_output(const WinogradOutput& output) {
     const int64_t tile = t % per_image;
     const int64_t y0 = tile / s.tiles_w * M, x0 = tile % s.tiles_w * M;
     const int64_t rows = s.out_h - y0 < M ? s.out_h - y0 : M, columns = s.out_w - x0 < M ? s.out_w - x0 : M;
-    const int64_t pixel = (t / per_image * s.out_h + y0) * s.out_w + x0;
+    const WinogradTile place{t / per_image, y0, x0, rows, columns};
+    const int64_t pixel = (place.image * s.out_h + y0) * s.out_w + x0;
     float* out = w.y + pixel * w.pitch;
+    const bool pools = s.pooled_h > 0;
     const float* addend = w.addend ? w.addend + pixel * w.ld_addend : nullptr;
     const float* m = w.m + (t - w.t0) * w.ldm;
     for (int64_t c = 0; c < w.columns; c += kWidth) {
       const int64_t left = w.columns - c;
-      for (int64_t i = 0; i < rows; ++i)
+      for (int64_t i = 0; i < (pools ? 0 : rows); ++i)
         for (int j = 0; j < M; ++j) __builtin_prefetch(out + (i * s.out_w + j + M) * w.pitch + c, 1);
       Vec half[A][M];  // [column][row]
 #pragma GCC unroll 6
@@ -140,11 +166,14 @@ void winograd_output(const WinogradOutput& output) {
           Vec v = add(y[i][j], bias);
           if (addend) v = add(v, load_n(addend + at * w.ld_addend + c, left));
           v = min(high, max(low, v));
-          if (left >= kWidth)
+          if (pools)
+            y[i][j] = v;
+          else if (left >= kWidth)
             store(out + at * w.pitch + c, v);
           else
             store_n(out + at * w.pitch + c, v, left);
         }
+      if (pools) store_pooled<M>(w, s, place, y, c, left);
     }
   }
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "backends/cuda/cuda_tactics.h"
-#include "backends/cuda/kernels/conv/pooled_problem.h"
+#include "device/pooled_problem.h"
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "backends/cuda/kernels/gemm/hopper_way.h"
 #include "base/error.h"

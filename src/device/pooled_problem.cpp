@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/kernels/conv/pooled_problem.h"
+#include "device/pooled_problem.h"
 
 #include <algorithm>
 
