@@ -66,6 +66,13 @@ TEST(ConvTactics, EveryShape) {
   }
 }
 
+/// Two parts of 9 and 10 rows, for which one implementation of oneDNN wants its weights in different layouts.
+TEST(ConvTactics, PartsThatWantDifferentLayoutsOfTheWeights) {
+  RegionCase region;
+  region.finish(add_conv(region, {1, 1024, 19, 19, 1024, 1, 1, 1, 1, 1, {0, 0, 0, 0}}), Order::kChannelsLast);
+  region.check(2e-5);
+}
+
 TEST(ConvTactics, Tails) {
   const Shape2d s{2, 16, 10, 9, 36};
   for (const char* kind :

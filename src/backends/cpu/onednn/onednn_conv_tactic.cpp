@@ -95,15 +95,10 @@ class OneDnnConvKernel final : public Kernel {
         return Library::get()->primitive_desc_query_md(desc.get(), what, 0);
       };
       Bound b;
-      // The layouts of all pieces agree unless their shapes lead to different implementations.
-      const std::string name = implementation(desc.get());
-      if (bound_.empty() || name != implementation_)
-        packed_.push_back(reorder_weights(desc.get(), plain.get(), weights.data()));
-      implementation_ = name;
       b.primitive = make_primitive(desc.get());
       b.x = make_memory(md(dnnl_query_src_md), DNNL_MEMORY_NONE);
       b.y = make_memory(md(dnnl_query_dst_md), DNNL_MEMORY_NONE);
-      b.w = make_memory(md(dnnl_query_weights_md), packed_.back().data());
+      b.w = make_memory(md(dnnl_query_weights_md), packed_.pack(desc.get(), plain.get(), weights.data()));
       if (clamps_inside(conv_.epilogue) ? conv_.epilogue.has_bias() : conv_.epilogue.has_own_bias())
         b.bias = make_memory(strided_desc({conv_.geometry.outputs}, {1}).get(), DNNL_MEMORY_NONE);
       bound_.push_back(std::move(b));
@@ -156,8 +151,7 @@ class OneDnnConvKernel final : public Kernel {
 
   ConvProblem conv_;
   std::vector<Piece> pieces_;
-  std::vector<Tensor> packed_;
-  std::string implementation_;
+  PackedWeights packed_;
   std::vector<Bound> bound_;
 };
 

@@ -123,10 +123,15 @@ std::string implementation(const_dnnl_primitive_desc_t desc) {
   return name;
 }
 
-Tensor reorder_weights(const_dnnl_primitive_desc_t primitive, const_dnnl_memory_desc_t from,
-                       const void* data) {
+const void* PackedWeights::pack(const_dnnl_primitive_desc_t primitive, const_dnnl_memory_desc_t from,
+                                const void* data) {
   const Library& l = *Library::get();
   const_dnnl_memory_desc_t to = l.primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
+  for (const Layout& known : layouts_)
+    if (l.memory_desc_equal(known.desc.get(), to)) return known.data.data();
+  dnnl_memory_desc_t copy = nullptr;
+  require(l.memory_desc_clone(&copy, to), "layout of weights");
+  Desc desc(copy);
   Tensor packed = Tensor::zeros(DType::kUint8, {static_cast<int64_t>(l.memory_desc_get_size(to))});
   dnnl_primitive_desc_t reorder = nullptr;
   require(l.reorder_primitive_desc_create(&reorder, from, l.engine, to, l.engine, nullptr),
@@ -136,7 +141,8 @@ Tensor reorder_weights(const_dnnl_primitive_desc_t primitive, const_dnnl_memory_
   const Memory source = make_memory(from, data), target = make_memory(to, packed.data());
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, source.get()}, {DNNL_ARG_TO, target.get()}};
   require(l.primitive_execute(p.get(), l.stream, 2, args), "reorder");
-  return packed;
+  layouts_.push_back({std::move(desc), std::move(packed)});
+  return layouts_.back().data.data();
 }
 
 }  // namespace wootz::onednn

@@ -12,19 +12,21 @@
 
 namespace wootz::onednn {
 
-#define WOOTZ_DNNL_FUNCTIONS(X)                                                                              \
-  X(engine_create)                                                                                           \
-  X(engine_destroy)                                                                                          \
-  X(stream_create)                                                                                           \
-  X(stream_destroy) X(memory_desc_create_with_strides) X(memory_desc_create_with_tag) X(memory_desc_destroy) \
-      X(memory_desc_get_size) X(memory_create) X(memory_destroy) X(memory_set_data_handle)                   \
-          X(primitive_attr_create) X(primitive_attr_destroy) X(primitive_attr_set_post_ops)                  \
-              X(post_ops_create) X(post_ops_destroy) X(post_ops_append_eltwise) X(post_ops_append_sum)       \
-                  X(convolution_forward_primitive_desc_create)                                               \
-                      X(deconvolution_forward_primitive_desc_create) X(matmul_primitive_desc_create)         \
-                          X(reorder_primitive_desc_create) X(primitive_desc_query)                           \
-                              X(primitive_desc_query_md) X(primitive_desc_destroy) X(primitive_create)       \
-                                  X(primitive_execute) X(primitive_destroy)
+#define WOOTZ_DNNL_FUNCTIONS(X)                                                                            \
+  X(engine_create)                                                                                         \
+  X(engine_destroy)                                                                                        \
+  X(stream_create)                                                                                         \
+  X(stream_destroy)                                                                                        \
+  X(memory_desc_create_with_strides) X(memory_desc_create_with_tag) X(memory_desc_destroy)                 \
+      X(memory_desc_get_size) X(memory_desc_equal) X(memory_desc_clone) X(memory_create) X(memory_destroy) \
+          X(memory_set_data_handle) X(primitive_attr_create) X(primitive_attr_destroy)                     \
+              X(primitive_attr_set_post_ops) X(post_ops_create) X(post_ops_destroy)                        \
+                  X(post_ops_append_eltwise) X(post_ops_append_sum)                                        \
+                      X(convolution_forward_primitive_desc_create)                                         \
+                          X(deconvolution_forward_primitive_desc_create) X(matmul_primitive_desc_create)   \
+                              X(reorder_primitive_desc_create) X(primitive_desc_query)                     \
+                                  X(primitive_desc_query_md) X(primitive_desc_destroy) X(primitive_create) \
+                                      X(primitive_execute) X(primitive_destroy)
 
 /// The loaded library. One engine serves the process; a stream is a cheap object of each kernel.
 class Library {
@@ -97,8 +99,21 @@ Primitive make_primitive(const_dnnl_primitive_desc_t desc);
 PrimitiveAttributes clamp_attributes(float low, float high);
 /// The implementation's name, e.g. "brgconv:avx512_core".
 std::string implementation(const_dnnl_primitive_desc_t desc);
-/// `data`, laid out as `from`, in the layout that the primitive wants for its weights.
-Tensor reorder_weights(const_dnnl_primitive_desc_t primitive, const_dnnl_memory_desc_t from,
-                       const void* data);
+
+/// Weights in the layouts that primitives want, each layout once. Primitives of one implementation may want
+/// different layouts where their sizes differ.
+class PackedWeights {
+ public:
+  /// `data`, laid out as `from`, as the primitive wants it; valid while this lives. `from` and `data` are the
+  /// same in all calls.
+  const void* pack(const_dnnl_primitive_desc_t primitive, const_dnnl_memory_desc_t from, const void* data);
+
+ private:
+  struct Layout {
+    Desc desc;
+    Tensor data;
+  };
+  std::vector<Layout> layouts_;
+};
 
 }  // namespace wootz::onednn

@@ -44,15 +44,12 @@ class OneDnnMatMulKernel final : public Kernel {
       const auto md = [&](dnnl_query_t what) {
         return Library::get()->primitive_desc_query_md(desc.get(), what, 0);
       };
-      const std::string name = implementation(desc.get());
-      if (bound_.empty() || name != implementation_)
-        packed_.push_back(reorder_weights(desc.get(), plain.get(), b.constant->data()));
-      implementation_ = name;
       Bound bound;
       bound.primitive = make_primitive(desc.get());
       bound.a = make_memory(md(dnnl_query_src_md), DNNL_MEMORY_NONE);
       bound.c = make_memory(md(dnnl_query_dst_md), DNNL_MEMORY_NONE);
-      bound.b = make_memory(md(dnnl_query_weights_md), packed_.back().data());
+      bound.b =
+          make_memory(md(dnnl_query_weights_md), packed_.pack(desc.get(), plain.get(), b.constant->data()));
       if (wants_bias(product_.epilogue))
         bound.bias = make_memory(strided_desc({1, product_.n}, {product_.n, 1}).get(), DNNL_MEMORY_NONE);
       bound_.push_back(std::move(bound));
@@ -92,8 +89,7 @@ class OneDnnMatMulKernel final : public Kernel {
 
   ProductProblem product_;
   int parts_;
-  std::vector<Tensor> packed_;
-  std::string implementation_;
+  PackedWeights packed_;
   std::vector<Bound> bound_;
 };
 
