@@ -93,7 +93,8 @@ def outputs_of(o, network, batch, engine, environment):
 
 
 def compile_peers(peers, row, o, phase):
-    for key in [] if o.eager else list(MODES)[: 2 if o.autotune else 1]:
+    keys = [] if o.eager else list(MODES)[: 2 if o.autotune else 1]
+    for key in reversed(keys) if o.prefill else keys:  # what takes minutes first, beside what else is prepared
         try:
             with phase(key, o.row_seconds, card=False):
                 peers.compile(key)

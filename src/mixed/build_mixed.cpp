@@ -23,7 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kGain = 0.98;  // of float32's time: less is not worth other numbers
-constexpr int kRuns = 9;
+constexpr int kRuns = 9, kMostRepeats = 1000;
+constexpr double kLeastMs = 2;  // of a measurement: the clock and the caller's work show below that
 
 std::string escaped(const std::string& name) {
   std::string text;
@@ -205,18 +206,21 @@ class Search {
     Context context = engine.context();
     std::optional<Context> plain;
     if (!engines_.empty()) plain.emplace(engines_[0]->context());
+    milliseconds(context, 1);  // touches its memory
+    const int runs = std::clamp(static_cast<int>(kLeastMs / milliseconds(context, 1)), 1, kMostRepeats);
     std::vector<double> ms, plain_ms;
     for (int i = 0; i < kRuns; ++i) {
-      if (plain) plain_ms.push_back(milliseconds(*plain));
-      ms.push_back(milliseconds(context));
+      if (plain) plain_ms.push_back(milliseconds(*plain, runs));
+      ms.push_back(milliseconds(context, runs));
     }
     return plain ? median(ms) / median(plain_ms) * trials_[0].time_ms : median(ms);
   }
 
-  double milliseconds(Context& context) const {
+  /// Of one run, the mean of `runs` in a row.
+  double milliseconds(Context& context, int runs) const {
     const auto from = Clock::now();
-    context.run(options_.build.samples[0]);
-    return std::chrono::duration<double, std::milli>(Clock::now() - from).count();
+    for (int i = 0; i < runs; ++i) context.run(options_.build.samples[0]);
+    return std::chrono::duration<double, std::milli>(Clock::now() - from).count() / runs;
   }
 
   static double median(std::vector<double> values) {

@@ -45,6 +45,8 @@ TEST(VendorAbi, CublasLtNumbersAreThoseOfTheHeader) {
   EXPECT_TRUE(kSame(lt::kRelu | lt::kBias, CUBLASLT_EPILOGUE_RELU_BIAS));
   EXPECT_TRUE(kSame(lt::kGeluTanh, CUBLASLT_EPILOGUE_GELU));
   EXPECT_TRUE(kSame(lt::kGeluTanh | lt::kBias, CUBLASLT_EPILOGUE_GELU_BIAS));
+  EXPECT_TRUE(kSame(lt::kInvalidValue, CUBLAS_STATUS_INVALID_VALUE));
+  EXPECT_TRUE(kSame(lt::kNotSupported, CUBLAS_STATUS_NOT_SUPPORTED));
 }
 
 }  // namespace

@@ -46,11 +46,12 @@ bool has_fast_form(ScalarOp op) {
 class Writer {
  public:
   Writer(const ScalarProgram& program, std::span<const std::string> operands, std::string_view prefix,
-         bool are_narrowed, bool are_finite)
+         bool are_narrowed, bool are_finite, bool are_coarse)
       : program_(program),
         prefix_(prefix),
         are_narrowed_(are_narrowed),
         are_finite_(are_finite),
+        are_coarse_(are_coarse),
         names_(operands.begin(), operands.end()),
         dtypes_(program.operands) {
     for (const auto& [at, value] : program.immediates)
@@ -164,7 +165,9 @@ class Writer {
   std::string call(const std::string& function, const ScalarInstruction& f) const {
     const bool narrow = is_narrow_float(f.dtype) || (f.dtype == DType::kFloat32 && is_only_rounded(f));
     const bool fast = narrow && has_fast_form(f.op);
-    std::string text = (fast ? "wz::fast::" : "wz::") + function + "(" + name(f.a);
+    const bool coarse = fast && are_coarse_ && f.op == ScalarOp::kGelu;
+    std::string text =
+        (fast ? "wz::fast::" : "wz::") + (coarse ? "coarse_" + function : function) + "(" + name(f.a);
     if (f.b >= 0) text += ", " + name(f.b);
     const int count = parameters(f.op);
     const DType type = f.dtype == DType::kFloat64 || is_narrow_float(f.dtype) || f.dtype == DType::kFloat32
@@ -246,7 +249,7 @@ class Writer {
 
   const ScalarProgram& program_;
   std::string_view prefix_;
-  bool are_narrowed_, are_finite_;
+  bool are_narrowed_, are_finite_, are_coarse_;
   std::vector<std::string> names_;
   std::vector<DType> dtypes_;
 };
@@ -331,9 +334,9 @@ std::optional<std::string> program_refusal(const ScalarProgram& program) {
 }
 
 ProgramText program_text(const ScalarProgram& program, std::span<const std::string> operands,
-                         std::string_view prefix, bool are_narrowed, bool are_finite) {
+                         std::string_view prefix, bool are_narrowed, bool are_finite, bool are_coarse) {
   WOOTZ_ASSERT(operands.size() == program.operands.size());
-  return Writer(program, operands, prefix, are_narrowed, are_finite).write();
+  return Writer(program, operands, prefix, are_narrowed, are_finite, are_coarse).write();
 }
 
 std::vector<DType> result_dtypes(const ScalarProgram& program) {

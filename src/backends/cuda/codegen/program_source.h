@@ -32,13 +32,16 @@ struct ProgramText {
 /// written as literals); names begin with `prefix`. Float32 sums stay unrounded between instructions; a Cast
 /// rounds. Where an instruction's dtype has at most 16 bits, or only a rounding to such a dtype reads it,
 /// exponentials are approximate to some 2^-20; so they are in results that `are_narrowed` afterwards to at
-/// most 16 bits, and in front of a quantization to 8 bits in steps of at least kLeastHidingStep. Where all
-/// values `are_finite`, quantizations take fewer instructions.
+/// most 16 bits, and in front of a quantization to 8 bits in steps of at least kLeastHidingStep;
+/// `are_coarse`: in steps of at least kLeastCoarseStep. Where all values `are_finite`, quantizations take
+/// fewer instructions.
 ProgramText program_text(const ScalarProgram& program, std::span<const std::string> operands,
-                         std::string_view prefix = "t", bool are_narrowed = false, bool are_finite = false);
+                         std::string_view prefix = "t", bool are_narrowed = false, bool are_finite = false,
+                         bool are_coarse = false);
 
 /// The width of a step that hides the errors of approximated functions (tanh: 5e-4).
 inline constexpr double kLeastHidingStep = 2e-3;
+inline constexpr double kLeastCoarseStep = 8e-3;
 
 /// The dtypes of a program's results.
 std::vector<DType> result_dtypes(const ScalarProgram& program);

@@ -18,6 +18,7 @@ class CudaDevice;
 namespace wootz::cuda::lt {
 
 using Status = int;  // 0: success
+constexpr Status kInvalidValue = 7, kNotSupported = 15;
 using Handle = struct HandleRecord*;
 using Operation = struct OperationRecord*;
 using Layout = struct LayoutRecord*;

@@ -54,6 +54,25 @@ bool hides_approximations(const Contraction& c) {
   return c.quantize && c.quantize->scale >= kLeastHidingStep;
 }
 
+bool is_coarse(const Contraction& c) {
+  return c.quantize && !is_float(c.result) && c.quantize->scale >= kLeastCoarseStep;
+}
+
+/// No result lies so many steps below 0 that the integer's place in a float would overflow (quantized() of
+/// scalar.cuh).
+bool stays_above(const ScalarProgram& tail, double scale) {
+  constexpr double kMostBelow = 1, kMostSteps = 1 << 20;  // the functions below give more than -1
+  if (tail.instructions.empty()) return false;
+  switch (tail.instructions.back().op) {
+    case ScalarOp::kRelu: return true;
+    case ScalarOp::kGelu:
+    case ScalarOp::kGeluTanh:
+    case ScalarOp::kHardSwish:
+    case ScalarOp::kSigmoid: return kMostBelow / scale < kMostSteps;
+    default: return false;
+  }
+}
+
 /// Sums of bytes, bytes and moderate constants make no infinities in these, whose quotients take more care.
 bool stays_finite(const Contraction& c) {
   const auto is_tame = [&](const ScalarInstruction& f) {
@@ -208,7 +227,8 @@ void TailSource::write_finish() {
     }
   }
   text_ += "#pragma unroll\n  for (int i = 0; i < V; ++i) {\n";
-  const ProgramText program = program_text(c.tail, names, "t", hides_approximations(c), stays_finite(c));
+  const ProgramText program =
+      program_text(c.tail, names, "t", hides_approximations(c), stays_finite(c), is_coarse(c));
   text_ += program.statements + "    x[i] = " + program.results[0] + ";\n  }\n}\n";
 }
 
@@ -229,7 +249,8 @@ void TailSource::write_columns() {
   text_ += "template <int V>\nstruct Columns {\n" + members + "};\n";
   text_ += "template <int V>\nWZ_FN Columns<V> columns_at(int col, const Tail& tail) {\n  Columns<V> c;\n" +
            loads + "  return c;\n}\n";
-  const ProgramText program = program_text(c.tail, names, "t", hides_approximations(c), stays_finite(c));
+  const ProgramText program =
+      program_text(c.tail, names, "t", hides_approximations(c), stays_finite(c), is_coarse(c));
   text_ +=
       "template <int V>\nWZ_FN void finish_columns(float (&x)[V], const Columns<V>& c) {\n#pragma unroll\n"
       "  for (int i = 0; i < V; ++i) {\n" +
@@ -247,7 +268,7 @@ void TailSource::write_quantize() {
   const std::string scale = register_literal(DType::kFloat32, q.scale),
                     reciprocal = register_literal(DType::kFloat32, 1.0f / q.scale),
                     result(memory_type(c.result)), zero = text_of(static_cast<int64_t>(q.zero));
-  const bool positive = !c.tail.instructions.empty() && c.tail.instructions.back().op == ScalarOp::kRelu;
+  const bool positive = stays_above(c.tail, q.scale);
   const auto flag = [](bool b) { return std::string(b ? "true" : "false"); };
   const std::string finite = flag(stays_finite(c)), by = ">(x, " + scale + ", " + reciprocal + ");\n}\n";
   const bool floats = is_float(c.result);
@@ -255,7 +276,7 @@ void TailSource::write_quantize() {
     text_ += "WZ_FN float quantized(float x) {\n  return wz::quotient<" + finite + by;
   else
     text_ += "WZ_FN i32 quantized(float x) {\n  return wz::quantized<" + finite + ", " + zero + ", " +
-             flag(positive) + by;
+             flag(positive) + ", true" + by;
   text_ += "WZ_FN float residual_byte(u32 word, int i) { return wz::float_byte<" + residual_type() +
            ">(word, i); }\n";
   text_ += "WZ_FN u32 packed_bytes(const float (&x)[4]) {\n  const " + std::string(floats ? "float" : "i32") +

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of floats by cuBLASLt, with bias, residual, ReLU and the tanh form of GELU in its epilogue.
+#include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cuda_stream.h"
@@ -30,6 +33,14 @@ const lt::Library& library() {
   std::string reason;
   if (const lt::Library* found = lt::Library::try_get(reason)) return *found;
   throw Error(ErrorKind::kDevice, reason);
+}
+
+std::string text_of(const CublasLtProblem& p) {
+  const auto of = [](const VendorMatrix& m) {
+    return std::to_string(m.rows) + "x" + std::to_string(m.columns) + (m.is_transposed ? " transposed" : "") +
+           ", pitch " + std::to_string(m.pitch);
+  };
+  return std::to_string(p.batch) + " of " + of(p.first) + "; " + of(p.second) + "; result " + of(p.result);
 }
 
 /// The library's descriptions of one product.
@@ -113,13 +124,22 @@ class CublasLtKernel final : public DeviceKernel {
  public:
   CublasLtKernel(const CudaDevice& device, const Problem& problem, const CublasLtProblem& p,
                  const TacticConfig& config, const Packed& packed)
-      : library_(library()), handle_(library_.handle(device)), described_(p), alpha_(p.tail.alpha), beta_(0) {
+      : library_(library()),
+        handle_(library_.handle(device)),
+        described_(p),
+        text_(text_of(p)),
+        alpha_(p.tail.alpha),
+        beta_(0) {
     const std::vector<lt::Suggestion> list = described_.suggestions(handle_);
     const auto chosen = static_cast<size_t>(config.get("suggestion"));
     if (list.empty()) throw Error(ErrorKind::kUnsupported, "cuBLASLt has no algorithm for this product");
-    const lt::Suggestion& taken = list[std::min(chosen, list.size() - 1)];  // another shape may have fewer
-    algorithm_ = taken.algorithm;
-    workspace_bytes_ = taken.workspace_bytes;
+    // Another shape may have fewer. What the library suggests it may still refuse: then the next ones serve.
+    const size_t first = std::min(chosen, list.size() - 1);
+    for (size_t i = 0; i < list.size(); ++i) {
+      const lt::Suggestion& s = list[(first + i) % list.size()];
+      algorithms_.push_back(s.algorithm);
+      workspace_bytes_ = std::max(workspace_bytes_, s.workspace_bytes);
+    }
     const auto place = [&](int input) {
       const auto& constant = problem.inputs[static_cast<size_t>(input)].constant;
       return Place{static_cast<size_t>(input), constant ? device.upload(*constant) : nullptr};
@@ -144,13 +164,21 @@ class CublasLtKernel final : public DeviceKernel {
     try {
       void* const y = args.outputs[0];
       if (bias_) described_.set_bias(reinterpret_cast<cuda::DevicePtr>(bias_->address(args)));
-      library_.check(
-          library_->cublasLtMatmul(handle_, described_.operation, &alpha_, first_->address(args),
-                                   described_.first, second_->address(args), described_.second, &beta_,
-                                   residual_ ? residual_->address(args) : y, described_.residual, y,
-                                   described_.result, &algorithm_, args.workspace, workspace_bytes_,
-                                   static_cast<CudaStream*>(args.stream)->handle()),
-          "cublasLtMatmul");
+      const void *first = first_->address(args), *second = second_->address(args),
+                 *residual = residual_ ? residual_->address(args) : y;
+      lt::Status status = 0;
+      while (next_ < algorithms_.size()) {
+        status = library_->cublasLtMatmul(handle_, described_.operation, &alpha_, first, described_.first,
+                                          second, described_.second, &beta_, residual, described_.residual, y,
+                                          described_.result, &algorithms_[next_], args.workspace,
+                                          workspace_bytes_, static_cast<CudaStream*>(args.stream)->handle());
+        if (status != lt::kInvalidValue && status != lt::kNotSupported) break;
+        ++next_;
+      }
+      if (next_ == algorithms_.size())
+        throw Error(ErrorKind::kUnsupported,
+                    "cuBLASLt refuses every algorithm that it suggested for " + text_);
+      library_.check(status, "cublasLtMatmul");
     } catch (...) {
       args.stream->fail(std::current_exception());
     }
@@ -168,7 +196,9 @@ class CublasLtKernel final : public DeviceKernel {
   const lt::Library& library_;
   lt::Handle handle_;
   Described described_;
-  lt::Algorithm algorithm_{};
+  std::vector<lt::Algorithm> algorithms_;
+  size_t next_ = 0;   // of them: the first that was not refused
+  std::string text_;  // the product, for errors
   size_t workspace_bytes_ = 0;
   float alpha_, beta_;
   std::optional<Place> first_, second_, bias_, residual_;
