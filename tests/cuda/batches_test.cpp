@@ -58,16 +58,16 @@ void depthwise_with_mean(CudaCase& test, int64_t batch) {
       .result("mean");
 }
 
-Region attention(Dims heads, Dims mask, bool constant_mask) {
+Region attention(Dims heads, Dims mask, bool constant_mask, DType dtype = DType::kFloat16) {
   return [=](CudaCase& test, int64_t batch) {
     Dims q = heads, m = mask;
     q[0] = batch;
     if (!constant_mask && m.size() == 4) m[0] = batch;
     std::vector<std::string> in = {"0", "1", "2"};
-    for (int i = 1; i <= 3; ++i) test.input(random_tensor(DType::kFloat16, q, i));
+    for (int i = 1; i <= 3; ++i) test.input(random_tensor(dtype, q, i));
     if (!m.empty()) {
-      test.input(random_tensor(constant_mask ? DType::kFloat32 : DType::kFloat16, m, 4, 3),
-                 Storage::kRowMajor, constant_mask);
+      test.input(random_tensor(constant_mask ? DType::kFloat32 : dtype, m, 4, 3), Storage::kRowMajor,
+                 constant_mask);
       in.push_back("3");
     }
     Attributes attributes;
@@ -177,6 +177,7 @@ std::vector<std::pair<const char*, Region>> regions() {
       {"attention with a mask", attention({1, 2, 70, 64}, {1, 1, 1, 70}, false)},
       {"attention with a constant mask", attention({1, 2, 49, 32}, {2, 49, 49}, true)},
       {"attention with one constant row", attention_of_more_queries},
+      {"attention of float32", attention({1, 2, 49, 32}, {1, 1, 1, 49}, false, DType::kFloat32)},
       {"float32 rows", product(floats)},
       {"float32 convolution", convolution(float_conv)},
       {"norm", norm},
