@@ -63,7 +63,7 @@ TRAINED = [("float32, ms", lambda r: number(r.get("fp32_ms"), ".3f")), ("results
 def report(rows):
     text = "# Lower precisions\n\nWritten by `benchmarks/precision.py`. Errors are those of the outputs against float32, of the largest magnitude.\n"
     for suite, title, columns in (("cpu", "The CPU; ratios are Wootz over the other", CPU), ("gpu", "GPUs; float16 is Wootz's own", GPU),
-                                  ("trained", "Trained networks on the CPU, against float32: kept is the issue's bar", TRAINED)):
+                                  ("trained", "Trained networks on the CPU, against float32 (kept: the text, the top-1 within 0.5 points, the budget; times beside other programs)", TRAINED)):
         own = [r for r in rows if r["suite"] == suite]
         if own:
             text += f"\n## {title}\n\n{'; '.join(sorted({r['device'] for r in own}))}\n\n" + table(COMMON + columns + LAST, own)

@@ -18,7 +18,7 @@ GOLDEN = ROOT / "tests" / "models" / "golden"
 sys.path.insert(0, str(ROOT / "benchmarks" / "cpu"))
 from compare import machine  # noqa: E402
 
-BUDGET = 1e-2  # of mixed
+BUDGET, SECONDS = 1e-2, 30  # of mixed
 CLASSES = ["digits", "ppocrv4_rec", "ppocr_cls", "ppocrv4_det", "attacut_c", "deepcut", "oww_timer", "dnsmos_sig_bak_ovr"]
 TRAINED_INT8 = ["smart_turn_qdq_int8", "t5_decoder_int8", "minilm_int8", "ddddocr_old_int8", "rawi_ensemble_int8"]
 MIXED = ["digits", "ppocrv4_rec", "ppocr_cls", "ppocrv4_det", "attacut_c", "deepcut", "oww_timer", "dnsmos_sig_bak_ovr", "oww_hey_mycroft",
@@ -116,7 +116,7 @@ def measure(a, name, batch, precision, scratch):
     plain, other = scratch / "fp32.wtz", scratch / f"{precision}.wtz"
     common = ["--threads", a.threads, *shapes]
     if precision == "mixed":
-        call(wootz, "build", model, "-o", other, "--precision", "mixed", "--max-error", BUDGET, "--samples", files[0], *common)
+        call(wootz, "build", model, "-o", other, "--precision", "mixed", "--max-error", BUDGET, "--search-seconds", SECONDS, "--samples", files[0], *common)
         trials = json.loads((scratch / "mixed.types.json").read_text())["trials"]
         chosen = next(t for t in trials if t["chosen"])
         return {**base, "wootz_ms": chosen["time_ms"], "fp32_ms": trials[0]["time_ms"], "error": chosen["error"],

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--precision int8`: quantized on the samples, kept where it is faster.
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <vector>
 
@@ -9,31 +7,12 @@
 
 #include "base/error.h"
 #include "mixed/bytes_model.h"
+#include "mixed/time_in_turn.h"
 
 namespace wootz {
 namespace {
 
 constexpr double kBytesGain = 0.98;  // of the other engine's time: less is not worth 8 bits
-constexpr int kRaceRuns = 9;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-/// In turn, so that a busy machine slows both.
-void time_both(const BuildOptions& options, const Engine& plain, Int8Result& result) {
-  using Clock = std::chrono::steady_clock;
-  Context contexts[2] = {result.engine.context(), plain.context()};
-  std::vector<double> ms[2];
-  for (int i = 0; i < kRaceRuns; ++i)
-    for (int k = 0; k < 2; ++k) {
-      const auto from = Clock::now();
-      contexts[k].run(options.samples[0]);
-      ms[k].push_back(std::chrono::duration<double, std::milli>(Clock::now() - from).count());
-    }
-  result.int8_ms = median(ms[0]), result.other_ms = median(ms[1]);
-}
 
 std::string milliseconds(double x) {
   char text[32];
@@ -68,7 +47,9 @@ Int8Result build_int8(const std::string& onnx_path, const BuildOptions& options)
     return result;
   }
   const Engine plain = build(onnx_path, b);
-  time_both(options, plain, result);
+  Context bytes_context = result.engine.context(), plain_context = plain.context();
+  const std::vector<double> ms = time_in_turn({&bytes_context, &plain_context}, options.samples[0]);
+  result.int8_ms = ms[0], result.other_ms = ms[1];
   result.is_int8 = result.int8_ms < kBytesGain * result.other_ms;
   result.reason = std::string(result.is_int8 ? name : b.precision) + ": " + name + " took " +
                   milliseconds(result.int8_ms) + ", " + b.precision + " " + milliseconds(result.other_ms);

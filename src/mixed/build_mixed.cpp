@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "mixed/bytes_model.h"
+#include "mixed/time_in_turn.h"
 
 namespace wootz {
 namespace {
@@ -23,8 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kGain = 0.98;  // of float32's time: less is not worth other numbers
-constexpr int kRuns = 9, kMostRepeats = 1000;
-constexpr double kLeastMs = 2;  // of a measurement: the clock and the caller's work show below that
 
 std::string escaped(const std::string& name) {
   std::string text;
@@ -201,31 +200,13 @@ class Search {
     return worst;
   }
 
-  /// Runs in turn with float32's engine, so that a busy machine slows both; scaled to float32's time.
+  /// In turn with float32's engine, scaled to float32's time.
   double time_of(const Engine& engine) {
     Context context = engine.context();
-    std::optional<Context> plain;
-    if (!engines_.empty()) plain.emplace(engines_[0]->context());
-    milliseconds(context, 1);  // touches its memory
-    const int runs = std::clamp(static_cast<int>(kLeastMs / milliseconds(context, 1)), 1, kMostRepeats);
-    std::vector<double> ms, plain_ms;
-    for (int i = 0; i < kRuns; ++i) {
-      if (plain) plain_ms.push_back(milliseconds(*plain, runs));
-      ms.push_back(milliseconds(context, runs));
-    }
-    return plain ? median(ms) / median(plain_ms) * trials_[0].time_ms : median(ms);
-  }
-
-  /// Of one run, the mean of `runs` in a row.
-  double milliseconds(Context& context, int runs) const {
-    const auto from = Clock::now();
-    for (int i = 0; i < runs; ++i) context.run(options_.build.samples[0]);
-    return std::chrono::duration<double, std::milli>(Clock::now() - from).count() / runs;
-  }
-
-  static double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+    if (engines_.empty()) return time_in_turn({&context}, options_.build.samples[0])[0];
+    Context plain = engines_[0]->context();
+    const std::vector<double> ms = time_in_turn({&context, &plain}, options_.build.samples[0]);
+    return ms[0] / ms[1] * trials_[0].time_ms;
   }
 
   MixedResult finish(size_t plain) {

@@ -33,6 +33,19 @@ TEST(MatMulTactics, BatchOfRowsTimesOneMatrix) {
   }
 }
 
+TEST(MatMulTactics, ResidualOf8Bits) {
+  for (DType type : {DType::kUint8, DType::kInt8}) {
+    RegionCase region;
+    Value* y = region.add("MatMul", {region.input({9, 40}), region.constant({40, 70})});
+    Attributes to;
+    to.set("to", static_cast<int64_t>(DType::kFloat32));
+    Value* r = region.add("Cast", {region.input({9, 70}, Order::kRowMajor, false, 1, type)}, to);
+    r = region.add("Mul", {region.add("Sub", {r, region.immediate(7)}), region.immediate(0.01f)});
+    region.finish(region.add("Relu", {region.add("Add", {y, r})}));
+    EXPECT_TRUE(region.check(3e-6).contains("cpu.matmul.packed")) << region.refusal("cpu.matmul.packed");
+  }
+}
+
 TEST(MatMulTactics, BothOperandsVary) {
   for (const Size& s : kSizes) {
     SCOPED_TRACE(testing::Message() << s.m << "x" << s.n << "x" << s.k);

@@ -14,6 +14,20 @@ std::string input_label(int input) { return "tail operand (region input " + std:
 /// The single operand of a register chain's next instruction besides the running value, -1 when it has none.
 int other_operand(const ScalarInstruction& in, int running) { return in.a == running ? in.b : in.a; }
 
+/// The program as gathered operands make it: bytes come as float32 already.
+ScalarProgram with_wide_bytes(ScalarProgram program) {
+  std::vector<bool> wide;
+  for (DType& d : program.operands) {
+    wide.push_back(d == DType::kUint8 || d == DType::kInt8);
+    if (wide.back()) d = DType::kFloat32;
+  }
+  for (ScalarInstruction& i : program.instructions)
+    if (i.op == ScalarOp::kCast && i.dtype == DType::kFloat32 && static_cast<size_t>(i.a) < wide.size() &&
+        wide[static_cast<size_t>(i.a)])
+      i.op = ScalarOp::kCopy;
+  return program;
+}
+
 }  // namespace
 
 std::optional<std::string> EpiloguePlan::make_operand(const Problem& problem, int input,
@@ -47,7 +61,7 @@ std::optional<std::string> EpiloguePlan::make_operand(const Problem& problem, in
 
 std::optional<std::string> EpiloguePlan::prepare(const Problem& problem, const ContractionView& view,
                                                  const Dims& main_dims, int column_axis, const Value* bias) {
-  const ScalarProgram& program = view.tail.program;
+  const ScalarProgram program = with_wide_bytes(view.tail.program);
   const size_t axis = static_cast<size_t>(column_axis);
   if (problem.outputs[0].dims != main_dims) return "the tail enlarges the main result";
   if (program.operands.size() > kMaxOperands) return "the tail has more than 16 operands";
