@@ -57,8 +57,8 @@ TEST(CudaAttention, TilesOfKeys) {
 TEST(CudaAttention, MasksAndDiagonals) {
   expect({.q = {4, 2, 49, 32}, .k = {4, 2, 49, 32}, .value_size = 32, .mask = {2, 2, 49, 49}});
   expect({.q = {2, 2, 40, 64}, .k = {2, 2, 40, 64}, .mask = {2, 1, 1, 40}});
-  expect({.q = {2, 2, 70, 64}, .k = {2, 2, 300, 64}, .mask = {2, 1, 1, 300}});
-  expect({.q = {1, 2, 70, 64}, .k = {1, 2, 384, 64}, .mask = {2, 1, 384}});
+  expect({.q = {2, 1, 40, 64}, .k = {2, 1, 300, 64}, .mask = {2, 1, 1, 300}});
+  expect({.q = {1, 1, 40, 64}, .k = {1, 1, 256, 64}, .mask = {1, 1, 256}});
   expect({.q = {1, 2, 200, 64}, .k = {1, 2, 200, 64}, .causal = true});
   expect({.q = {1, 1, 300, 64}, .k = {1, 1, 300, 64}, .causal = true});
   expect({.q = {1, 1, 70, 64}, .k = {1, 1, 300, 64}, .mask = {70, 300}, .scale = -0.3f});
