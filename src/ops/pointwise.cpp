@@ -105,6 +105,9 @@ void canonicalize_axis_broadcast(CanonicalizeContext& c) {
   if (!a.has_rank() || !b.has_rank())
     c.fail(
         "axis: expected operands of known rank; run shape inference on the model or convert it to opset 7");
+  if (axis < -a.rank() || axis >= a.rank())
+    c.fail("axis: expected a value in [" + std::to_string(-a.rank()) + ", " + std::to_string(a.rank() - 1) +
+           "], found " + std::to_string(axis));
   const int64_t trailing = a.rank() - b.rank() - (axis < 0 ? axis + a.rank() : axis);
   if (trailing < 0)
     c.fail("axis: expected at most " + std::to_string(a.rank() - b.rank()) + ", found " +

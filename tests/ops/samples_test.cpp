@@ -3,6 +3,7 @@
 // with static shapes, with symbolic ones, and with constant operands.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "ops/canonicalize.h"
@@ -128,14 +129,14 @@ TEST_P(Samples, InferenceForetellsTheReference) {
 }
 
 /// Canonicalization, inference and reference of the node: an Error at most.
-void run_all(const OpDef& def, OneNode& one) {
+void run_all(const OpDef& def, OneNode& one, int64_t opset = 25, bool evaluates = true) {
   try {
     if (def.canonicalize) {
-      CanonicalizeContext context(*one.node, 25);
+      CanonicalizeContext context(*one.node, opset);
       def.canonicalize(context);
     }
     infer_graph(one.graph);
-    evaluate_graph(one.graph, one.inputs);
+    if (evaluates) evaluate_graph(one.graph, one.inputs);
   } catch (const Error& error) {
     EXPECT_NE(error.kind(), ErrorKind::kInternal) << error.message();
   } catch (const std::exception& error) {
@@ -159,6 +160,27 @@ TEST_P(Samples, AttributesOfAnotherKindAreErrorsAtMost) {
         one.node->attributes.set(name, other);
         run_all(def, one);
       }
+  }
+}
+
+TEST_P(Samples, IntegerAttributesOutOfRangeAreErrorsAtMost) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  for (const auto& [key, def] : OpRegistry::global().all()) {
+    if (key.first + "." + key.second != GetParam()) continue;
+    const Sample sample = def.samples().at(0);
+    // What old opsets have beside those of the definition.
+    std::set<std::string> names = {"axis", "broadcast"};
+    for (const AttributeSpec& spec : def.attributes) names.insert(spec.name);
+    for (const auto& [name, attribute] : sample.attributes) names.insert(name);
+    for (const std::string& name : names)
+      for (const int64_t value : {int64_t{-1}, int64_t{255}, int64_t{257}, kLeast, kMost})
+        for (const int64_t opset : {25, 6}) {
+          SCOPED_TRACE(name + " = " + std::to_string(value) + ", opset " + std::to_string(opset));
+          OneNode one(def, sample, Operands::kStatic);
+          if (opset == 6) one.node->attributes.set("broadcast", int64_t{1});
+          one.node->attributes.set(name, value);
+          run_all(def, one, opset, value == -1);
+        }
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SkipLayerNormalization, SkipSimplifiedLayerNormalization, SimplifiedLayerNormalization and
 // EmbedLayerNormalization.
+#include "ops/element_type.h"
 #include "ops/microsoft/expanded.h"
 
 namespace wootz::op_skip_layer_normalization {
@@ -35,11 +36,14 @@ void simplified_layer_normalization(CanonicalizeContext& c) {
   if (e.wants(1)) {  // 1 / sqrt(mean of squares + epsilon)
     const int64_t rank = e.rank(x, "X");
     int64_t axis = a.get<int64_t>("axis", -1);
+    if (axis < -rank || axis >= rank)
+      e.fail("axis: expected a value in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) +
+             "], found " + std::to_string(axis));
     Ints axes;
     for (int64_t i = axis < 0 ? axis + rank : axis; i < rank; ++i) axes.push_back(i);
     Value* wide = e.add("Cast", {x}, {{"to", Attribute(a.get<int64_t>("stash_type", 1))}});
     Value* mean = e.add("ReduceMean", {e.add("Mul", {wide, wide}), e.ints(axes)});
-    const DType type = static_cast<DType>(a.get<int64_t>("stash_type", 1));
+    const DType type = element_type(a.get<int64_t>("stash_type", 1), "stash_type");
     e.result("Reciprocal",
              {e.add("Sqrt", {e.add("Add", {mean, e.scalar(a.get<float>("epsilon", 1e-5f), type)})})}, {},
              {1});

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "ops/element_type.h"
 #include "ops/expansion.h"
 #include "ops/registry.h"
 
@@ -65,9 +66,11 @@ void canonicalize(CanonicalizeContext& c) {
   if (kv_heads <= 0 || q_heads % kv_heads != 0)
     e.fail("expected key heads whose number divides that of query heads");
   const DType type = e.dtype(q);
-  const auto precision = static_cast<DType>(e.attributes().get<int64_t>(
-      "softmax_precision",
-      static_cast<int64_t>(type == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32)));
+  const auto precision =
+      element_type(e.attributes().get<int64_t>(
+                       "softmax_precision",
+                       static_cast<int64_t>(type == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32)),
+                   "softmax_precision");
   double scale = e.attributes().get<float>("scale", 0);
   if (!e.attributes().contains("scale"))
     scale = 1 / std::sqrt(static_cast<double>(fixed(e, q, 3, "head size")));

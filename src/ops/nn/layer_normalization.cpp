@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/doubles.h"
+#include "ops/element_type.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/nn/norm.h"
@@ -14,7 +15,7 @@ namespace {
 
 void infer(InferContext& c) {
   const auto a = c.attributes_as<LayerNormalizationAttributes>();
-  Type y = Type::tensor(c.dtype(0)), statistic = Type::tensor(static_cast<DType>(a.stash_type));
+  Type y = Type::tensor(c.dtype(0)), statistic = Type::tensor(element_type(a.stash_type, "stash_type"));
   y.shape = statistic.shape = c.input(0).shape;
   if (c.has_rank(0)) {
     const int64_t axis = c.normalize_axis(a.axis, c.rank(0));
@@ -59,7 +60,7 @@ void evaluate(EvalContext& c) {
   if (c.has_input(2)) apply(values, c.input(2), dims, "bias", [](double v, double b) { return v + b; });
   store_doubles(values, c.output(0, x.dtype(), dims));
   std::fill(dims.begin() + static_cast<long>(axis), dims.end(), 1);
-  const DType stash = static_cast<DType>(a.stash_type);
+  const DType stash = element_type(a.stash_type, "stash_type");
   if (c.wants_output(1)) store_doubles(means, c.output(1, stash, dims));
   if (c.wants_output(2)) store_doubles(deviations, c.output(2, stash, dims));
 }

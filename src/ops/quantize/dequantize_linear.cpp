@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/element_type.h"
 #include "ops/evaluate.h"
 #include "ops/quantize/quantize.h"
 #include "ops/registry.h"
@@ -9,7 +10,7 @@ namespace {
 
 void infer(InferContext& c) {
   const auto a = c.attributes_as<DequantizeLinearAttributes>();
-  Type y = Type::tensor(a.output_dtype ? static_cast<DType>(a.output_dtype) : c.dtype(1));
+  Type y = Type::tensor(a.output_dtype ? element_type(a.output_dtype, "output_dtype") : c.dtype(1));
   if (c.has_input(2)) c.check_same_dtype(0, 2);
   y.shape = c.input(0).shape;
   c.set_output(0, y);
@@ -29,8 +30,9 @@ void evaluate(EvalContext& c) {
     double& v = values[static_cast<size_t>(i)];
     v = (v - zeros[static_cast<size_t>(s)]) * scales[static_cast<size_t>(s)];
   });
-  store_doubles(values,
-                c.output(0, a.output_dtype ? static_cast<DType>(a.output_dtype) : scale.dtype(), x.dims()));
+  store_doubles(
+      values,
+      c.output(0, a.output_dtype ? element_type(a.output_dtype, "output_dtype") : scale.dtype(), x.dims()));
 }
 
 std::vector<Sample> samples() {

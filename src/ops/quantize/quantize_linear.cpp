@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "ops/element_type.h"
 #include "ops/evaluate.h"
 #include "ops/quantize/quantize.h"
 #include "ops/registry.h"
@@ -12,15 +13,16 @@ namespace {
 void infer(InferContext& c) {
   const auto a = c.attributes_as<QuantizeLinearAttributes>();
   Type y = Type::tensor(c.has_input(2)   ? c.dtype(2)
-                        : a.output_dtype ? static_cast<DType>(a.output_dtype)
+                        : a.output_dtype ? element_type(a.output_dtype, "output_dtype")
                                          : DType::kUint8);
   if (c.has_input(2) && a.output_dtype)
     c.check(a.output_dtype == static_cast<int64_t>(y.dtype),
             "output_dtype: expected the zero point's " + std::string(dtype_name(y.dtype)) + ", found " +
-                std::string(dtype_name(static_cast<DType>(a.output_dtype))));
+                std::string(dtype_name(element_type(a.output_dtype, "output_dtype"))));
   c.check(
       is_integer(y.dtype) || (is_float(y.dtype) && dtype_size(y.dtype) == 1),
       "expected integers or floats of at most 8 bits as output, found " + std::string(dtype_name(y.dtype)));
+  if (a.precision) element_type(a.precision, "precision");
   y.shape = c.input(0).shape;
   c.set_output(0, y);
 }
@@ -30,7 +32,7 @@ void evaluate(EvalContext& c) {
   const Tensor &x = c.input(0), &scale = c.input(1);
   const QuantizeGranularity g = quantize_granularity(a.axis, a.block_size, x.dims(), scale.dims());
   const DType type = c.has_input(2)   ? c.input(2).dtype()
-                     : a.output_dtype ? static_cast<DType>(a.output_dtype)
+                     : a.output_dtype ? element_type(a.output_dtype, "output_dtype")
                                       : DType::kUint8;
   const std::vector<double> scales = scale.to_doubles();
   const std::vector<double> zeros =
@@ -39,7 +41,7 @@ void evaluate(EvalContext& c) {
                                              ", found " + std::to_string(zeros.size()) + " elements");
   std::vector<double> values = x.to_doubles();
   // The division is one of the scale's type (or of `precision`): ties are decided there.
-  DType precision = a.precision ? static_cast<DType>(a.precision) : scale.dtype();
+  DType precision = a.precision ? element_type(a.precision, "precision") : scale.dtype();
   if (precision == DType::kFloat8E8M0) precision = DType::kFloat32;
   const auto quotient = [&](int64_t i, int64_t s) {
     const double v = values[static_cast<size_t>(i)], by = scales[static_cast<size_t>(s)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/element_type.h"
 #include "ops/elements.h"
 #include "ops/random.h"
 #include "ops/registry.h"
@@ -34,7 +35,7 @@ MultinomialAttributes checked(const Context& ctx) {
 void infer(InferContext& ctx) {
   const auto a = checked(ctx);
   ctx.check_rank(0, 2);
-  ctx.set_output(0, static_cast<DType>(a.dtype),
+  ctx.set_output(0, element_type(a.dtype, "dtype"),
                  {ctx.has_rank(0) ? ctx.shape(0)[0] : ctx.unknown("batch"), a.sample_size});
 }
 
@@ -58,7 +59,7 @@ void evaluate(EvalContext& ctx) {
   const int64_t batch = x.dims()[0], classes = x.dims()[1];
   const std::vector<double> logits = x.to_doubles();
   const RandomStream stream = RandomStream::from_seed(a.seed);
-  Tensor& out = ctx.output(0, static_cast<DType>(a.dtype), {batch, a.sample_size});
+  Tensor& out = ctx.output(0, element_type(a.dtype, "dtype"), {batch, a.sample_size});
   if (out.size() == 0) return;
   std::vector<int64_t> draws(static_cast<size_t>(a.sample_size));
   for (int64_t b = 0; b < batch; ++b) {

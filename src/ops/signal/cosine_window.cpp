@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "ops/doubles.h"
+#include "ops/element_type.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
@@ -24,7 +25,7 @@ struct WindowFunctionAttributes {
 void infer(InferContext& c) {
   const auto a = c.attributes_as<WindowFunctionAttributes>();
   const auto size = c.contents(0);
-  c.set_output(0, static_cast<DType>(a.output_datatype),
+  c.set_output(0, element_type(a.output_datatype, "output_datatype"),
                Shape{size && size->size() == 1 ? (*size)[0] : c.unknown("window")});
 }
 
@@ -44,7 +45,7 @@ void evaluate(EvalContext& c) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / period;
     values[i] = kTerms.a0 + kTerms.a1 * std::cos(angle) + kTerms.a2 * std::cos(2 * angle);
   }
-  store_doubles(values, c.output(0, static_cast<DType>(a.output_datatype), {size}));
+  store_doubles(values, c.output(0, element_type(a.output_datatype, "output_datatype"), {size}));
 }
 
 std::vector<Sample> samples() {

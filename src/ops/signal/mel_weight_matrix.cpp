@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/doubles.h"
+#include "ops/element_type.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
@@ -25,7 +26,7 @@ void infer(InferContext& c) {
     const auto v = c.contents(i);
     return v && v->size() == 1 ? (*v)[0] : c.unknown(hint);
   };
-  c.set_output(0, static_cast<DType>(a.output_datatype),
+  c.set_output(0, element_type(a.output_datatype, "output_datatype"),
                {c.symbols().floor_div(one(1, "dft_length"), 2) + Dim(1), one(0, "mel_bins")});
 }
 
@@ -59,7 +60,7 @@ void evaluate(EvalContext& c) {
     for (int64_t j = centre; j < high; ++j)
       set(j, static_cast<double>(high - j) / static_cast<double>(high - centre));
   }
-  store_doubles(weights, c.output(0, static_cast<DType>(a.output_datatype), {bins, bands}));
+  store_doubles(weights, c.output(0, element_type(a.output_datatype, "output_datatype"), {bins, bands}));
 }
 
 std::vector<Sample> samples() {

@@ -38,6 +38,7 @@ std::optional<Quantization> read_quantization(const Node* node) {
   if (std::any_of(q.scales.begin(), q.scales.end(), [](float s) { return !(s > 0); })) return std::nullopt;
   if (!q.per_tensor()) {
     const int64_t axis = node->attributes.get<int64_t>("axis", 1), rank = x->type.rank();
+    if (rank != 1 && (axis < -rank || axis >= rank)) return std::nullopt;
     q.axis = rank == 1 ? 0 : axis < 0 ? axis + rank : axis;
     if (scale->constant->rank() != 1) return std::nullopt;
   }
