@@ -63,10 +63,10 @@ void check_dims(const Value& value, const Datum& datum, const SymbolTable& symbo
 /// The dims of a Reshape of large data to positive numbers, or to 0 where the input has such a dim, and one
 /// -1; nothing of others, which the reference serves.
 std::optional<Dims> reshaped_dims(const Node& node, std::span<const Datum* const> in) {
-  constexpr int64_t kWorthIt = 1 << 14;  // elements
+  constexpr int64_t kWorthSharing = 1 << 14;  // elements
   if (!node.is("Reshape") || in.size() != 2 || !in[0] || !in[1] ||
       node.attributes.get<int64_t>("allowzero", 0) || in[0]->kind != Datum::Kind::kTensor ||
-      in[0]->tensor.size() < kWorthIt)
+      in[0]->tensor.size() < kWorthSharing)
     return std::nullopt;
   const Tensor& x = in[0]->tensor;
   const std::vector<int64_t> asked = in[1]->tensor.to_int64s();

@@ -63,9 +63,10 @@ double work_of(const Problem& problem) {
   return touched * std::sqrt(weights);
 }
 
-/// The steps that are raced, the cheapest first: a formula is tried on extreme inputs where it comes up
-/// first.
-std::vector<std::pair<size_t, const Node*>> in_racing_order(const EngineData& engine, const ShapePlan& plan) {
+/// The steps that are raced, on the host the cheapest first: a formula is tried on extreme inputs where it
+/// comes up first.
+std::vector<std::pair<size_t, const Node*>> in_racing_order(const EngineData& engine, const ShapePlan& plan,
+                                                            bool on_device) {
   std::vector<std::pair<size_t, const Node*>> steps;
   std::vector<double> work;
   for (const auto& node : engine.graph->nodes()) {
@@ -73,6 +74,7 @@ std::vector<std::pair<size_t, const Node*>> in_racing_order(const EngineData& en
     work.push_back(has_kernel(plan, index) ? work_of(problem_of(*node, plan, engine.threads)) : 0);
     if (has_kernel(plan, index)) steps.emplace_back(index, node.get());
   }
+  if (on_device) return steps;
   std::stable_sort(steps.begin(), steps.end(),
                    [&](const auto& a, const auto& b) { return work[a.first] < work[b.first]; });
   return steps;
@@ -160,7 +162,7 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
   double check_ms = 0;
   std::map<size_t, RaceResult> results;
   size_t raced = 0;
-  const auto order = in_racing_order(engine, plan);
+  const auto order = in_racing_order(engine, plan, on_device);
   for (const auto& [index, node] : order) {
     if (options.progress) options.progress(raced++, order.size(), *node);
     RaceResult& result = results[index] = race.run(problem_of(*node, plan, on_device ? 1 : engine.threads),

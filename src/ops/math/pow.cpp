@@ -33,8 +33,8 @@ void infer(InferContext& c) {
 
 /// Squares and cubes, which formulas of GELU and of boxes are made of, need no logarithm.
 void multiply_out(const Tensor& x, bool is_cube, Tensor& y) {
-  constexpr int64_t kWorthAPart = 1 << 6;  // blocks
-  in_parts((x.size() + kElementBlock - 1) / kElementBlock, kWorthAPart, [&](int64_t begin, int64_t end) {
+  constexpr int64_t kPartBlocks = 1 << 6;  // blocks
+  in_parts((x.size() + kElementBlock - 1) / kElementBlock, kPartBlocks, [&](int64_t begin, int64_t end) {
     std::array<double, kElementBlock> a, power;
     for (int64_t at = begin * kElementBlock; at < std::min(x.size(), end * kElementBlock);
          at += kElementBlock) {

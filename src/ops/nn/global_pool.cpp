@@ -33,9 +33,10 @@ void evaluate_planes(EvalContext& c, Fold fold) {
   const size_t plane = static_cast<size_t>(dims_product(dims, 2, dims.size()));
   for (size_t i = 2; i < dims.size(); ++i) dims[i] = 1;
   std::vector<double> result(static_cast<size_t>(element_count(dims)));
-  constexpr size_t kWorthIt = 1 << 13;  // elements; with fewer a part of its own does not pay
+  constexpr size_t kPartElements = 1 << 13;  // elements; with fewer a part of its own does not pay
   in_parts(static_cast<int64_t>(result.size()),
-           static_cast<int64_t>(kWorthIt / std::max<size_t>(plane, 1)) + 1, [&](int64_t begin, int64_t end) {
+           static_cast<int64_t>(kPartElements / std::max<size_t>(plane, 1)) + 1,
+           [&](int64_t begin, int64_t end) {
              std::vector<double> values(plane);
              for (int64_t i = begin; i < end; ++i) {
                load_run(x, i * static_cast<int64_t>(plane), 1, plane, values.data());

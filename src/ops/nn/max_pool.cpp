@@ -58,8 +58,8 @@ void evaluate(EvalContext& c) {
     if constexpr (requires { t.value; }) {
       c.fail("expected a float or 8-bit integer tensor, found " + std::string(dtype_name(x.dtype())));
     } else {
-      constexpr int64_t kWorthIt = 1 << 13;  // taps; with fewer a part of its own does not pay
-      const int64_t least = std::max<int64_t>(1, kWorthIt / std::max<int64_t>(1, taps * pixels));
+      constexpr int64_t kPartTaps = 1 << 13;  // taps; with fewer a part of its own does not pay
+      const int64_t least = std::max<int64_t>(1, kPartTaps / std::max<int64_t>(1, taps * pixels));
       in_parts(dims[0] * dims[1], least, [&](int64_t begin, int64_t end) {
         for (int64_t nc = begin; nc < end; ++nc)
           for (int64_t p = 0; p < pixels; ++p) {

@@ -247,9 +247,9 @@ void fold_rows(const Tensor& x, int64_t at, int64_t count, std::vector<double>& 
 /// Of floating-point numbers: line by line, on all threads.
 template <Reduction kKind>
 void reduce_lines(const Tensor& x, const Lines& lines, int64_t count, Tensor& y) {
-  constexpr int64_t kWorthIt = 1 << 13;  // elements; with fewer a part of its own does not pay
+  constexpr int64_t kPartElements = 1 << 13;  // elements; with fewer a part of its own does not pay
   const int64_t each = count * lines.inner;
-  in_parts(lines.outer, std::max<int64_t>(1, kWorthIt / each), [&](int64_t begin, int64_t end) {
+  in_parts(lines.outer, std::max<int64_t>(1, kPartElements / each), [&](int64_t begin, int64_t end) {
     std::vector<double> row(static_cast<size_t>(lines.inner == 1 ? count : lines.inner)),
         result(static_cast<size_t>(lines.inner));
     for (int64_t o = begin; o < end; ++o) {
