@@ -60,6 +60,31 @@ void check_dims(const Value& value, const Datum& datum, const SymbolTable& symbo
                                                dims + "]");
 }
 
+/// The dims of a Reshape of large data to positive numbers, or to 0 where the input has such a dim, and one
+/// -1; nothing of others, which the reference serves.
+std::optional<Dims> reshaped_dims(const Node& node, std::span<const Datum* const> in) {
+  constexpr int64_t kWorthSharing = 1 << 14;  // elements
+  if (!node.is("Reshape") || in.size() != 2 || !in[0] || !in[1] ||
+      node.attributes.get<int64_t>("allowzero", 0) || in[0]->kind != Datum::Kind::kTensor ||
+      in[0]->tensor.size() < kWorthSharing)
+    return std::nullopt;
+  const Tensor& x = in[0]->tensor;
+  const std::vector<int64_t> asked = in[1]->tensor.to_int64s();
+  Dims dims(asked.begin(), asked.end());
+  int64_t product = 1;
+  int64_t* open = nullptr;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0 && i < x.dims().size()) dims[i] = x.dims()[i];
+    if (dims[i] < -1 || dims[i] == 0 || (dims[i] == -1 && open)) return std::nullopt;
+    if (dims[i] == -1)
+      open = &dims[i];
+    else
+      product *= dims[i];
+  }
+  if (open) *open = x.size() / product;
+  return element_count(dims) == x.size() ? std::optional(dims) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Datum> Baseline::run(std::span<const Datum> inputs,
@@ -82,6 +107,8 @@ std::vector<Datum> Baseline::run(std::span<const Datum> inputs,
     }
     if (node.is("Identity") && in[0])
       return outputs[0] = *in[0], true;  // the same memory: weights may be large
+    if (const auto dims = reshaped_dims(node, in))
+      return outputs[0] = Datum(in[0]->tensor.reshaped(*dims)), true;  // that of a Reshape too
     try {
       if (!quick_product(node, in, outputs, *pool_)) return false;
       if (!op_of(node).evaluate_elements || passes_samples(node, in, outputs[0].tensor)) return true;

@@ -8,9 +8,11 @@
 
 #include "ir/element.h"
 #include "ir/tensor_memory.h"
+#include "ops/linear/einsum.h"
 #include "ops/linear/gemm.h"
 #include "ops/linear/matmul.h"
 #include "ops/nn/conv.h"
+#include "ops/strided_copy.h"
 
 namespace wootz {
 namespace {
@@ -312,6 +314,57 @@ bool quick_gemm(const Node& node, std::span<const Datum* const> inputs, std::vec
   return true;
 }
 
+/// Some labels of an Einsum, one after the other, and how a tensor is read along them.
+struct Walk {
+  Dims dims, strides;
+  void add(const std::vector<EinsumProduct::Index>& indices, int64_t EinsumProduct::Index::*stride) {
+    for (const EinsumProduct::Index& i : indices) {
+      dims.push_back(i.size);
+      strides.push_back(i.*stride);
+    }
+  }
+  std::vector<float> gather(const float* from) const {
+    std::vector<float> to(static_cast<size_t>(element_count(dims)));
+    copy_strided(DType::kFloat32, dims, from, strides, to.data(), contiguous_strides(dims));
+    return to;
+  }
+};
+
+int64_t length_of(const std::vector<EinsumProduct::Index>& indices) {
+  int64_t n = 1;
+  for (const EinsumProduct::Index& i : indices) n *= i.size;
+  return n;
+}
+
+bool quick_einsum(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs,
+                  ThreadPool& pool) {
+  if (inputs.size() != 2 || !inputs[0] || !inputs[1]) return false;
+  const Tensor &at = inputs[0]->tensor, &bt = inputs[1]->tensor;
+  if (at.dtype() != bt.dtype()) return false;
+  const auto e = einsum_product(node, at.dims(), bt.dims());
+  if (!e) return false;
+  const int64_t batches = length_of(e->batch), m = length_of(e->rows), n = length_of(e->columns),
+                k = length_of(e->depth);
+  if (double(batches) * double(m) * double(n) * double(k) < kWorthIt) return false;
+  using Index = EinsumProduct::Index;
+  Walk left, right, result;
+  left.add(e->batch, &Index::a), left.add(e->rows, &Index::a), left.add(e->depth, &Index::a);
+  right.add(e->batch, &Index::b), right.add(e->depth, &Index::b), right.add(e->columns, &Index::b);
+  result.add(e->batch, &Index::y), result.add(e->rows, &Index::y), result.add(e->columns, &Index::y);
+  const std::vector<float> a = left.gather(Floats(at).data()), b = right.gather(Floats(bt).data());
+  std::vector<float> product(static_cast<size_t>(batches * m * n));
+  multiply_all(pool, batches, [&](int64_t batch) {
+    return Product{
+        a.data() + batch * m * k,       m, k, n, pack_columns(b.data() + batch * k * n, k, n, false),
+        product.data() + batch * m * n, n};
+  });
+  Tensor y = unset_tensor(DType::kFloat32, e->dims);
+  copy_strided(DType::kFloat32, result.dims, product.data(), contiguous_strides(result.dims), y.data(),
+               result.strides);
+  outputs[0] = rounded(std::move(y), at.dtype());
+  return true;
+}
+
 }  // namespace
 
 bool quick_product(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs,
@@ -323,6 +376,7 @@ bool quick_product(const Node& node, std::span<const Datum* const> inputs, std::
   if (node.is("Conv")) return quick_conv(node, inputs, outputs, pool);
   if (node.is("MatMul")) return quick_matmul(inputs, outputs, pool);
   if (node.is("Gemm")) return quick_gemm(node, inputs, outputs, pool);
+  if (node.is("Einsum")) return quick_einsum(node, inputs, outputs, pool);
   return false;
 }
 

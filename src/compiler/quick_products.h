@@ -8,9 +8,9 @@
 
 namespace wootz {
 
-/// Conv, MatMul and Gemm of floating-point types up to 32 bits in float32, on all threads of the pool: plain
-/// tiles held in registers, nothing that a kernel of a backend shares. False where the node is another or so
-/// small that its reference is quick enough.
+/// Conv, MatMul, Gemm and Einsums of two operands, of floating-point types up to 32 bits, in float32 on all
+/// threads of the pool: plain tiles held in registers, nothing that a kernel of a backend shares. False where
+/// the node is another or so small that its reference is quick enough.
 bool quick_product(const Node& node, std::span<const Datum* const> inputs, std::vector<Datum>& outputs,
                    ThreadPool& pool);
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/race_steps.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "compiler/repeat_sample.h"
 #include "memory/bind_shapes.h"
@@ -45,24 +49,44 @@ std::optional<SmallerBatch> smaller_batch(const Graph& graph, std::span<const Di
   return SmallerBatch{bind_shapes(graph, *fewer), dims[0][0], kRows};
 }
 
-/// Races one step; returns the milliseconds spent on checks. `own` receives the step's best tactic without a
-/// vendor library where the winner needs one.
-double race_step(EngineData& engine, const Node& node, size_t index, const ShapePlan& plan, Race& race,
-                 const Bindings& bindings, const SmallerBatch* smaller, bool on_device,
-                 std::map<size_t, RaceWin>& own) {
-  const int threads = on_device ? 1 : engine.threads;
-  StepRecord& step = engine.steps[index];
-  if (plan.interpreted[index]) {
-    engine.remarks.push_back(
-        {"race", node.origins,
-         on_device ? "sizes or kinds known only while running: by the reference on the host, with copies"
-                   : "sizes or kinds known only while running: by the reference"});
-    return 0;
+/// Whether there is anything to race.
+bool has_kernel(const ShapePlan& plan, size_t index) {
+  return !plan.interpreted[index] && !runs_nothing(plan.sharing[index]);
+}
+
+/// What a launch costs, roughly: the elements that it touches, by the products of each sum.
+double work_of(const Problem& problem) {
+  double touched = 0, weights = 1;
+  for (const TensorDesc& d : problem.inputs)
+    d.constant ? weights = std::max(weights, double(d.size())) : touched += double(d.size());
+  for (const TensorDesc& d : problem.outputs) touched += double(d.size());
+  return touched * std::sqrt(weights);
+}
+
+/// The steps that are raced, on the host the cheapest first: a formula is tried on extreme inputs where it
+/// comes up first.
+std::vector<std::pair<size_t, const Node*>> in_racing_order(const EngineData& engine, const ShapePlan& plan,
+                                                            bool on_device) {
+  std::vector<std::pair<size_t, const Node*>> steps;
+  std::vector<double> work;
+  for (const auto& node : engine.graph->nodes()) {
+    const size_t index = work.size();
+    work.push_back(has_kernel(plan, index) ? work_of(problem_of(*node, plan, engine.threads)) : 0);
+    if (has_kernel(plan, index)) steps.emplace_back(index, node.get());
   }
-  if (runs_nothing(plan.sharing[index])) return 0;
-  RaceResult result = race.run(problem_of(node, plan, threads), bindings, smaller);
+  if (on_device) return steps;
+  std::stable_sort(steps.begin(), steps.end(),
+                   [&](const auto& a, const auto& b) { return work[a.first] < work[b.first]; });
+  return steps;
+}
+
+/// Puts what the race of a step found into the engine. `own` receives the step's best tactic without a vendor
+/// library where the winner needs one.
+void take_result(EngineData& engine, const Node& node, size_t index, RaceResult result, bool on_device,
+                 std::map<size_t, RaceWin>& own) {
+  StepRecord& step = engine.steps[index];
   step.candidates = std::move(result.candidates);
-  if (!result.winner) return result.check_ms;
+  if (!result.winner) return;
   if (result.winner->choice.tactic_id.starts_with("reference."))
     engine.remarks.push_back(
         {"race", node.origins,
@@ -72,7 +96,6 @@ double race_step(EngineData& engine, const Node& node, size_t index, const Shape
              : "no kernel serves this region: by the reference, which is slow"});
   if (result.own) own.emplace(index, std::move(*result.own));
   settle(step, std::move(*result.winner));
-  return result.check_ms;
 }
 
 /// Leaves the vendor library out of an engine that hardly gains by it.
@@ -88,8 +111,8 @@ void drop_vendor(EngineData& engine, std::map<size_t, RaceWin> own) {
   if (own.empty() || own.size() < vendor_steps || gain > kVendorGain * total) return;
   char text[128];
   std::snprintf(text, sizeof text,
-                "%zu steps run own kernels although a vendor library won: it would save %.1f%% of the time", own.size(),
-                total > 0 ? 100 * gain / total : 0.0);
+                "%zu steps run own kernels although a vendor library won: it would save %.1f%% of the time",
+                own.size(), total > 0 ? 100 * gain / total : 0.0);
   engine.remarks.push_back({"race", {}, text});
   for (auto& [index, win] : own) settle(engine.steps[index], std::move(win));
 }
@@ -107,7 +130,7 @@ void add_decisions(const EngineData& engine, const ShapePlan& plan, int threads,
   size_t i = 0;
   for (const auto& node : engine.graph->nodes()) {
     const size_t at = i++;
-    if (plan.interpreted[at] || runs_nothing(plan.sharing[at]) || engine.steps[at].choices.empty()) continue;
+    if (!has_kernel(plan, at) || engine.steps[at].choices.empty()) continue;
     const TacticChoice& c = engine.steps[at].choices[0];
     decisions.put(problem_key(problem_of(*node, plan, threads)),
                   {c.tactic_id, c.version, c.config.to_string()});
@@ -130,20 +153,33 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
     std::vector<Problem> problems;
     size_t at = 0;
     for (const auto& node : engine.graph->nodes()) {
-      if (!plan.interpreted[at] && !runs_nothing(plan.sharing[at]))
-        problems.push_back(problem_of(*node, plan, 1));
+      if (has_kernel(plan, at)) problems.push_back(problem_of(*node, plan, 1));
       ++at;
     }
     race.compile_ahead(problems, options.compiled);
   }
   const auto smaller = smaller_batch(*engine.graph, dims);
   double check_ms = 0;
+  std::map<size_t, RaceResult> results;
+  size_t raced = 0;
+  const auto order = in_racing_order(engine, plan, on_device);
+  for (const auto& [index, node] : order) {
+    if (options.progress) options.progress(raced++, order.size(), *node);
+    RaceResult& result = results[index] = race.run(problem_of(*node, plan, on_device ? 1 : engine.threads),
+                                                   bindings, smaller ? &*smaller : nullptr);
+    check_ms += result.check_ms;
+  }
   std::map<size_t, RaceWin> own;
   size_t i = 0;
   for (const auto& node : engine.graph->nodes()) {
-    if (options.progress) options.progress(i, engine.steps.size(), *node);
-    check_ms +=
-        race_step(engine, *node, i++, plan, race, bindings, smaller ? &*smaller : nullptr, on_device, own);
+    const size_t index = i++;
+    if (plan.interpreted[index])
+      engine.remarks.push_back(
+          {"race", node->origins,
+           on_device ? "sizes or kinds known only while running: by the reference on the host, with copies"
+                     : "sizes or kinds known only while running: by the reference"});
+    else if (const auto found = results.find(index); found != results.end())
+      take_result(engine, *node, index, std::move(found->second), on_device, own);
   }
   drop_vendor(engine, std::move(own));
   if (!options.decisions.empty()) add_decisions(engine, plan, on_device ? 1 : engine.threads, decisions);

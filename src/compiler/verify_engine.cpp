@@ -2,6 +2,7 @@
 #include "compiler/verify_engine.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -10,6 +11,7 @@
 
 #include "base/thread_pool.h"
 #include "ir/element.h"
+#include "ops/broadcast_runs.h"
 #include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "runtime/execution_state.h"
@@ -23,6 +25,17 @@ constexpr double kShortFloatSlack = 5;
 constexpr uint64_t kOtherSeed = 7;
 constexpr double kJumpBound = 0.25;  // beyond this not even a jump excuses the difference
 
+/// The largest difference and the largest finite magnitude expected, with those of this block.
+void compare_block(std::span<const double> want, std::span<const double> got, double& max_abs,
+                   double& scale) {
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (std::isfinite(want[i])) scale = std::max(scale, std::fabs(want[i]));
+    if (want[i] == got[i] || (std::isnan(want[i]) && std::isnan(got[i]))) continue;
+    const double difference = std::fabs(want[i] - got[i]);
+    max_abs = std::isnan(difference) ? kInfinity : std::max(max_abs, difference);
+  }
+}
+
 OutputError compare_tensors(const Tensor& expected, const Tensor& found) {
   OutputError e;
   if (expected.dtype() != found.dtype() || expected.dims() != found.dims()) {
@@ -34,17 +47,14 @@ OutputError compare_tensors(const Tensor& expected, const Tensor& found) {
     e.max_abs = e.relative = same ? 0 : kInfinity;
     return e;
   }
-  const std::vector<double> want = expected.to_doubles(), got = found.to_doubles();
+  // By blocks: a language model's scores, as doubles, would fill more memory than the model's weights.
   double scale = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    if (std::isnan(want[i]) && std::isnan(got[i])) continue;
-    if (want[i] == got[i]) {
-      if (std::isfinite(want[i])) scale = std::max(scale, std::fabs(want[i]));
-      continue;
-    }
-    const double difference = std::fabs(want[i] - got[i]);
-    e.max_abs = std::isnan(difference) ? kInfinity : std::max(e.max_abs, difference);
-    if (std::isfinite(want[i])) scale = std::max(scale, std::fabs(want[i]));
+  std::array<double, kElementBlock> want, got;
+  for (int64_t start = 0; start < expected.size(); start += kElementBlock) {
+    const auto n = static_cast<size_t>(std::min(kElementBlock, expected.size() - start));
+    load_run(expected, start, 1, n, want.data());
+    load_run(found, start, 1, n, got.data());
+    compare_block({want.data(), n}, {got.data(), n}, e.max_abs, scale);
   }
   e.relative = e.max_abs == 0 ? 0 : scale > 0 ? e.max_abs / scale : e.max_abs;
   return e;

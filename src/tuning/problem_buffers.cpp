@@ -236,7 +236,7 @@ LaunchArgs ProblemBuffers::args(Kernel& kernel, Stream& stream) {
     return {inputs_.data(), outputs_.data(), device_workspace_, &stream};
   }
   if (!workspace_.is_defined() || workspace_.size_bytes() < bytes)
-    workspace_ = Tensor::zeros(DType::kUint8, {static_cast<int64_t>(bytes)});
+    workspace_ = unset_tensor(DType::kUint8, {static_cast<int64_t>(bytes)});
   return {inputs_.data(), outputs_.data(), workspace_.data(), &stream};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuning/problem_key.h"
 
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -41,9 +42,36 @@ void print_desc(std::ostream& out, const TensorDesc& d) {
     print_ints(out, d.strides);
 }
 
-}  // namespace
+void print_number(std::ostream& out, double x) { out << x; }
 
-std::string problem_key(const Problem& problem) {
+/// What a kernel may treat in a way of its own: 0, 1 and what is not finite. Of others the sign.
+void print_number_kind(std::ostream& out, double x) {
+  if (x == 0 || x == 1 || !std::isfinite(x))
+    out << x;
+  else
+    out << (x < 0 ? "-n" : "n");
+}
+
+/// One, less than a vector, whole vectors, or vectors and a rest.
+char size_kind(int64_t n) {
+  constexpr int64_t kVector = 16;
+  return n == 1 ? '1' : n % kVector == 0 ? 'v' : n < kVector ? 's' : 'r';
+}
+
+void print_desc_kind(std::ostream& out, const TensorDesc& d) {
+  out << dtype_name(d.dtype) << '[';
+  for (int64_t n : d.dims) out << size_kind(n);
+  out << ']';
+  if (d.constant)
+    out << 'c';
+  else if (d.is_channels_last() && !d.is_row_major())
+    out << "nhwc";
+  else if (!d.is_row_major())
+    out << "strided";
+}
+
+std::string text_of(const Problem& problem, void (*number_text)(std::ostream&, double),
+                    void (*desc_text)(std::ostream&, const TensorDesc&)) {
   const Graph& body = problem.body();
   std::ostringstream out;
   std::map<const Value*, int> numbers;
@@ -59,7 +87,7 @@ std::string problem_key(const Problem& problem) {
       if (!v)
         out << '-';
       else if (v->is_constant() && v->constant->size() == 1 && v->constant->dtype() != DType::kString)
-        out << v->constant->to_doubles()[0];
+        number_text(out, v->constant->to_doubles()[0]);
       else
         out << '%' << number(v);
     }
@@ -72,11 +100,19 @@ std::string problem_key(const Problem& problem) {
     for (const Value* v : node->outputs()) out << (v ? "%" + std::to_string(number(v)) : "-");
     out << "; ";
   }
-  for (const TensorDesc& d : problem.inputs) out << "in ", print_desc(out, d), out << ' ';
-  for (const TensorDesc& d : problem.outputs) out << "out ", print_desc(out, d), out << ' ';
+  for (const TensorDesc& d : problem.inputs) out << "in ", desc_text(out, d), out << ' ';
+  for (const TensorDesc& d : problem.outputs) out << "out ", desc_text(out, d), out << ' ';
   if (problem.region->attributes.contains("tf32")) out << "tf32 ";
   out << "threads " << problem.threads;
   return out.str();
+}
+
+}  // namespace
+
+std::string problem_key(const Problem& problem) { return text_of(problem, print_number, print_desc); }
+
+std::string formula_key(const Problem& problem) {
+  return text_of(problem, print_number_kind, print_desc_kind);
 }
 
 }  // namespace wootz

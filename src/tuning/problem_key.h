@@ -11,4 +11,8 @@ namespace wootz {
 /// Constants' contents are left out.
 std::string problem_key(const Problem& problem);
 
+/// Equal for problems that a kernel computes by the same formula and the same kinds of loops: as problem_key,
+/// with sizes told apart only by how they fill vectors, scalars by what may be treated in a way of its own.
+std::string formula_key(const Problem& problem);
+
 }  // namespace wootz

@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "device/device_backend.h"
@@ -58,7 +59,9 @@ bool is_vendor_tactic(std::string_view id);
 
 class ProblemBuffers;
 
-/// Races problems of one backend at one thread count; equal problems are raced once.
+/// Races problems of one backend at one thread count; equal problems are raced once, and on the host a kernel
+/// is tried on extreme inputs at the first problem of those that it computes by the same formula
+/// (formula_key).
 class Race {
  public:
   Race(const Backend& backend, int threads, TimingCache& cache, RaceOptions options);
@@ -87,7 +90,7 @@ class Race {
   void remember_failures(const std::vector<Candidate>& candidates, const std::string& key);
   std::unique_ptr<Proof> check_all(std::vector<Candidate>& candidates, const Problem& problem,
                                    const Bindings& bindings, RaceResult& result);
-  bool is_proven(Candidate& candidate, Proof* proof) const;
+  bool is_proven(Candidate& candidate, Proof* proof, const Problem& problem);
   void settle(std::vector<Candidate>& candidates, Proof* proof, const Problem& problem, RaceResult& result);
   void time_on_device(std::vector<Candidate*>& open, const ProblemBuffers& filled);
   RaceResult first_compiled(const Problem& problem) const;
@@ -103,6 +106,7 @@ class Race {
   const DeviceBackend* device_;     // the backend, where it is one
   std::unique_ptr<Stream> stream_;  // null: nothing can run here
   std::map<std::string, RaceResult> raced_;
+  std::set<std::string> proven_formulas_;  // on extreme inputs, by tactic
   const SmallerBatch* smaller_ = nullptr;  // of the problem in hand
 };
 

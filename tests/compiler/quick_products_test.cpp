@@ -42,6 +42,16 @@ void expect_alike(const std::string& op, const std::vector<Tensor>& inputs, cons
 
 Attrs ints(const char* name, Ints values) { return {{name, Attribute(std::move(values))}}; }
 
+TEST(QuickProducts, EinsumsOfTwoOperandsAreThoseOfTheReference) {
+  const auto equation = [](const char* text) { return Attrs{{"equation", Attribute(std::string(text))}}; };
+  const Tensor a = waves({2, 40, 65}, 0.37), b = waves({2, 40, 70}, 0.11);
+  expect_alike("Einsum", {a, b}, equation("bct,bcs->bts"));
+  expect_alike("Einsum", {a, b}, equation("bct,bcs->tbs"));
+  expect_alike("Einsum", {waves({2, 65, 70}, 0.3), b}, equation("bts,bcs->bct"));
+  expect_alike("Einsum", {a, b}, equation("bct,dcs->bdst"));  // no batch in both
+  expect_alike("Einsum", {waves({3, 2, 30, 40}, 0.3), waves({3, 2, 40, 50}, 0.2)}, equation("...ij,...jk"));
+}
+
 TEST(QuickProducts, ConvolutionsOfEveryWindowAreThoseOfTheReference) {
   const Tensor x = waves({2, 16, 23, 37}, 0.37), w = waves({40, 16, 3, 3}, 0.11), bias = waves({40}, 0.5);
   expect_alike("Conv", {x, w, bias}, {});

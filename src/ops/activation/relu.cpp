@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/double_math.h"
 #include "ops/pointwise.h"
 #include "ops/pointwise_samples.h"
 
@@ -8,8 +9,7 @@ namespace {
 constexpr DTypeSet kTypes = kRealTypes | kSignedTypes;
 
 void evaluate(EvalContext& c) {
-  evaluate_unary(c, {.integer = [](int64_t a) { return a < 0 ? 0 : a; },
-                     .reals = each([](double a) { return a < 0 ? 0 : a; })});
+  evaluate_unary(c, {.integer = [](int64_t a) { return a < 0 ? 0 : a; }, .reals = relu_all});
 }
 
 std::vector<Sample> samples() { return unary_samples(kTypes, -4, 4); }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/linear/einsum.h"
+
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
@@ -298,6 +301,43 @@ void evaluate(EvalContext& c) {
   });
 }
 
+double sum_of(const EinsumProduct& p, const Tensor& a, const Tensor& b, int64_t at) {
+  int64_t a_at = 0, b_at = 0;
+  for (size_t i = p.output.size(); i-- > 0; at /= p.output[i].size) {
+    a_at += at % p.output[i].size * p.output[i].a;
+    b_at += at % p.output[i].size * p.output[i].b;
+  }
+  Dims sizes, a_strides, b_strides;
+  for (const EinsumProduct::Index& i : p.depth) {
+    sizes.push_back(i.size);
+    a_strides.push_back(i.a);
+    b_strides.push_back(i.b);
+  }
+  Odometer walk(sizes, {a_strides, b_strides});
+  double sum = 0;
+  visit_float(a.dtype(), [&](auto t) {
+    using T = decltype(t);
+    for (int64_t n = element_count(sizes); n > 0; --n, walk.next())
+      sum += static_cast<double>(a.as<T>()[a_at + walk.offset(0)]) *
+             static_cast<double>(b.as<T>()[b_at + walk.offset(1)]);
+  });
+  return sum;
+}
+
+void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<double> result) {
+  const auto p = c.input_count() == 2 && is_float(c.input(0).dtype())
+                     ? einsum_product(c.node(), c.input(0).dims(), c.input(1).dims())
+                     : std::nullopt;
+  if (p) {
+    for (size_t i = 0; i < at.size(); ++i) result[i] = sum_of(*p, c.input(0), c.input(1), at[i]);
+    return;
+  }
+  std::vector<const Datum*> inputs;
+  for (size_t i = 0; i < c.input_count(); ++i) inputs.push_back(&c.datum(i));
+  const Datum whole = std::move(evaluate_node(c.node(), inputs)[0]);
+  for (size_t i = 0; i < at.size(); ++i) result[i] = load_double(whole.tensor, at[i]);
+}
+
 double flops(const Node& node, std::span<const Dims> inputs, std::span<const Dims> outputs) {
   // Two operands cost what their matrix product costs: sqrt(|a| |b| |y|) multiplications when no label is
   // summed alone.
@@ -344,9 +384,51 @@ void register_op(OpRegistry& registry) {
   d.attributes = attribute_specs<EinsumAttributes>();
   d.infer = infer;
   d.evaluate = evaluate;
+  d.evaluate_elements = evaluate_elements;
   d.flops = flops;
   d.samples = samples;
   registry.add(std::move(d));
 }
 
 }  // namespace wootz::op_einsum
+
+namespace wootz {
+
+std::optional<EinsumProduct> einsum_product(const Node& node, std::span<const int64_t> a,
+                                            std::span<const int64_t> b) {
+  using op_einsum::Labels;
+  const auto attributes = read_attributes<op_einsum::EinsumAttributes>(node.attributes);
+  const op_einsum::Equation e =
+      op_einsum::parse(attributes.equation, {static_cast<int64_t>(a.size()), static_cast<int64_t>(b.size())});
+  std::map<int, EinsumProduct::Index> indices;
+  const auto add = [&](const Labels& labels, std::span<const int64_t> dims,
+                       int64_t EinsumProduct::Index::*which) {
+    const Dims strides = contiguous_strides(Dims(dims.begin(), dims.end()));
+    for (size_t i = 0; i < labels.size(); ++i) {
+      auto [known, is_new] = indices.emplace(labels[i], EinsumProduct::Index{dims[i], 0, 0, 0});
+      if (known->second.size != dims[i] || known->second.*which != 0) return false;
+      known->second.*which = strides[i];
+    }
+    return std::set<int>(labels.begin(), labels.end()).size() == labels.size();
+  };
+  if (!add(e.operands[0], a, &EinsumProduct::Index::a) || !add(e.operands[1], b, &EinsumProduct::Index::b))
+    return std::nullopt;
+  EinsumProduct p;
+  for (int l : e.output) {
+    if (!indices.contains(l)) return std::nullopt;
+    p.dims.push_back(indices.at(l).size);
+  }
+  if (element_count(p.dims) == 0 || !add(e.output, p.dims, &EinsumProduct::Index::y)) return std::nullopt;
+  for (int l : e.output) p.output.push_back(indices.at(l));
+  for (const auto& [label, i] : indices) {
+    const auto is_in = [l = label](const Labels& labels) {
+      return std::find(labels.begin(), labels.end(), l) != labels.end();
+    };
+    const bool in_a = is_in(e.operands[0]), in_b = is_in(e.operands[1]), kept = is_in(e.output);
+    if (in_a != in_b && !kept) return std::nullopt;  // summed alone
+    (in_a && in_b ? kept ? p.batch : p.depth : in_a ? p.rows : p.columns).push_back(i);
+  }
+  return p;
+}
+
+}  // namespace wootz

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // GlobalAveragePool, GlobalMaxPool and GlobalLpPool: one loop, three folds.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "ops/broadcast_runs.h"
+#include "ops/double_math.h"
 #include "ops/doubles.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/nn/pool.h"
+#include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -28,19 +32,23 @@ void evaluate_planes(EvalContext& c, Fold fold) {
   Dims dims = x.dims();
   const size_t plane = static_cast<size_t>(dims_product(dims, 2, dims.size()));
   for (size_t i = 2; i < dims.size(); ++i) dims[i] = 1;
-  const std::vector<double> values = x.to_doubles();
   std::vector<double> result(static_cast<size_t>(element_count(dims)));
-  for (size_t i = 0; i < result.size(); ++i)
-    result[i] = fold(std::span<const double>(values).subspan(i * plane, plane));
+  constexpr size_t kPartElements = 1 << 13;  // elements; with fewer a part of its own does not pay
+  in_parts(static_cast<int64_t>(result.size()),
+           static_cast<int64_t>(kPartElements / std::max<size_t>(plane, 1)) + 1,
+           [&](int64_t begin, int64_t end) {
+             std::vector<double> values(plane);
+             for (int64_t i = begin; i < end; ++i) {
+               load_run(x, i * static_cast<int64_t>(plane), 1, plane, values.data());
+               result[static_cast<size_t>(i)] = fold(std::span<const double>(values));
+             }
+           });
   store_doubles(result, c.output(0, x.dtype(), dims));
 }
 
 void evaluate_average(EvalContext& c) {
-  evaluate_planes(c, [](std::span<const double> plane) {
-    double sum = 0;
-    for (double v : plane) sum += v;
-    return sum / static_cast<double>(plane.size());
-  });
+  evaluate_planes(
+      c, [](std::span<const double> plane) { return sum_of(plane) / static_cast<double>(plane.size()); });
 }
 
 void evaluate_max(EvalContext& c) {

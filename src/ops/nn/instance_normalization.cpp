@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ops/broadcast_runs.h"
 #include "ops/doubles.h"
+#include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/standardize.h"
 #include "ops/pointwise.h"
+#include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -25,6 +30,8 @@ void infer(InferContext& c) {
   c.set_output(0, y);
 }
 
+constexpr int64_t kWorthIt = 1 << 13;  // elements; with fewer a part of its own does not pay
+
 void evaluate(EvalContext& c) {
   const auto a = c.attributes_as<InstanceNormalizationAttributes>();
   const Tensor& x = c.input(0);
@@ -36,13 +43,21 @@ void evaluate(EvalContext& c) {
                                                   std::to_string(channels) + "], found " +
                                                   dims_text(c.input(i).dims()));
   const std::vector<double> scale = c.input(1).to_doubles(), bias = c.input(2).to_doubles();
-  std::vector<double> values = x.to_doubles();
-  for (size_t i = 0; inner && i < values.size() / inner; ++i) {
-    const std::span<double> plane = std::span(values).subspan(i * inner, inner);
-    standardize(plane, a.epsilon);
-    for (double& v : plane) v = v * scale[i % channels] + bias[i % channels];
-  }
-  store_doubles(values, c.output(0, x.dtype(), x.dims()));
+  Tensor& y = c.output(0, x.dtype(), x.dims());
+  if (x.size() == 0) return;
+  const auto planes = x.size() / static_cast<int64_t>(inner);
+  in_parts(planes, std::max<int64_t>(1, kWorthIt / static_cast<int64_t>(inner)),
+           [&](int64_t begin, int64_t end) {
+             std::vector<double> plane(inner);
+             for (int64_t i = begin; i < end; ++i) {
+               const int64_t at = i * static_cast<int64_t>(inner);
+               load_run(x, at, 1, inner, plane.data());
+               standardize(plane, a.epsilon);
+               const size_t k = static_cast<size_t>(i) % channels;
+               scale_all(plane, 0, scale[k], bias[k]);
+               store_reals(y, at, plane);
+             }
+           });
 }
 
 std::vector<Sample> samples() {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 
+#include "ops/broadcast_runs.h"
 #include "ops/doubles.h"
 #include "ops/element_type.h"
+#include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/standardize.h"
+#include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -28,15 +32,25 @@ void infer(InferContext& c) {
   c.set_output(2, statistic);
 }
 
-/// values[i] = op(values[i], operand element i), the operand broadcast to `dims`.
-template <class Op>
-void apply(std::vector<double>& values, const Tensor& operand, const Dims& dims, const char* what, Op op) {
-  const std::vector<double> elements = operand.to_doubles();
-  Odometer at(dims, {broadcast_strides(operand.dims(), dims, what)});
-  for (double& v : values) {
-    v = op(v, elements[static_cast<size_t>(at.offset(0))]);
-    at.next();
+constexpr int64_t kWorthIt = 1 << 13;  // elements; with fewer a part of its own does not pay
+
+/// An operand's elements for one row [inner], or for all of them where they differ by row.
+struct Factors {
+  std::vector<double> values;
+  bool by_row = false;
+  const double* of(int64_t row, int64_t inner) const {
+    return values.empty() ? nullptr : values.data() + (by_row ? row * inner : 0);
   }
+};
+
+Factors factors_of(const Tensor& operand, const Dims& dims, size_t axis, const char* what) {
+  const auto lead = static_cast<int64_t>(axis) - static_cast<int64_t>(dims.size()) + operand.rank();
+  const bool by_row = std::any_of(operand.dims().begin(), operand.dims().begin() + std::max<int64_t>(lead, 0),
+                                  [](int64_t n) { return n != 1; });
+  if (by_row) return {broadcast_doubles(operand, dims, what), true};
+  Dims row(operand.dims().begin() + std::max<int64_t>(lead, 0), operand.dims().end());
+  const Tensor shared = Tensor::view(operand.dtype(), row, const_cast<void*>(operand.data()), nullptr);
+  return {broadcast_doubles(shared, std::span(dims).subspan(axis), what), false};
 }
 
 void evaluate(EvalContext& c) {
@@ -44,21 +58,25 @@ void evaluate(EvalContext& c) {
   const Tensor& x = c.input(0);
   const size_t axis = static_cast<size_t>(c.normalize_axis(a.axis, x.rank()));
   Dims dims = x.dims();
-  const size_t inner = static_cast<size_t>(dims_product(dims, axis, dims.size()));
-  std::vector<double> values = x.to_doubles(), means, deviations;
-  for (size_t i = 0; inner && i < values.size(); i += inner) {
-    const Moments m = standardize(std::span(values).subspan(i, inner), a.epsilon);
-    means.push_back(m.mean);
-    deviations.push_back(m.inverse_deviation);
-  }
-  if (!inner) {  // the mean of nothing
-    const auto rows = static_cast<size_t>(dims_product(dims, 0, axis));
-    means.assign(rows, std::numeric_limits<double>::quiet_NaN());
-    deviations = means;
-  }
-  apply(values, c.input(1), dims, "scale", [](double v, double s) { return v * s; });
-  if (c.has_input(2)) apply(values, c.input(2), dims, "bias", [](double v, double b) { return v + b; });
-  store_doubles(values, c.output(0, x.dtype(), dims));
+  const int64_t inner = dims_product(dims, axis, dims.size()), rows = dims_product(dims, 0, axis);
+  const Factors scale = factors_of(c.input(1), dims, axis, "scale"),
+                bias = c.has_input(2) ? factors_of(c.input(2), dims, axis, "bias") : Factors();
+  // Of rows without elements: the mean of nothing.
+  std::vector<double> means(static_cast<size_t>(rows), std::numeric_limits<double>::quiet_NaN()),
+      deviations = means;
+  Tensor& y = c.output(0, x.dtype(), dims);
+  if (inner > 0)
+    in_parts(rows, std::max<int64_t>(1, kWorthIt / inner), [&](int64_t begin, int64_t end) {
+      std::vector<double> row(static_cast<size_t>(inner));
+      for (int64_t r = begin; r < end; ++r) {
+        load_run(x, r * inner, 1, row.size(), row.data());
+        const Moments m = standardize(row, a.epsilon);
+        means[static_cast<size_t>(r)] = m.mean;
+        deviations[static_cast<size_t>(r)] = m.inverse_deviation;
+        scale_each(row, scale.of(r, inner), bias.of(r, inner));
+        store_reals(y, r * inner, row);
+      }
+    });
   std::fill(dims.begin() + static_cast<long>(axis), dims.end(), 1);
   const DType stash = element_type(a.stash_type, "stash_type");
   if (c.wants_output(1)) store_doubles(means, c.output(1, stash, dims));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ops/evaluate.h"
 #include "ops/nn/pool.h"
+#include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -56,22 +58,27 @@ void evaluate(EvalContext& c) {
     if constexpr (requires { t.value; }) {
       c.fail("expected a float or 8-bit integer tensor, found " + std::string(dtype_name(x.dtype())));
     } else {
-      for (int64_t nc = 0; nc < dims[0] * dims[1]; ++nc)
-        for (int64_t p = 0; p < pixels; ++p) {
-          const T* from = x.as<T>() + nc * plane;
-          T best = lowest<T>();
-          int64_t best_at = -1;
-          for (int64_t k = 0; k < taps; ++k)
-            if (const int64_t o = offsets[static_cast<size_t>(k * pixels + p)];
-                o >= 0 && (best_at < 0 || beats(from[o], best))) {
-              best = from[o];
-              best_at = o;
-            }
-          y.as<T>()[nc * pixels + p] = best;
-          if (indices)
-            indices[nc * pixels + p] =
-                best_at < 0 ? -1 : nc * plane + (a.storage_order ? column_major(best_at, w.input) : best_at);
-        }
+      constexpr int64_t kPartTaps = 1 << 13;  // taps; with fewer a part of its own does not pay
+      const int64_t least = std::max<int64_t>(1, kPartTaps / std::max<int64_t>(1, taps * pixels));
+      in_parts(dims[0] * dims[1], least, [&](int64_t begin, int64_t end) {
+        for (int64_t nc = begin; nc < end; ++nc)
+          for (int64_t p = 0; p < pixels; ++p) {
+            const T* from = x.as<T>() + nc * plane;
+            T best = lowest<T>();
+            int64_t best_at = -1;
+            for (int64_t k = 0; k < taps; ++k)
+              if (const int64_t o = offsets[static_cast<size_t>(k * pixels + p)];
+                  o >= 0 && (best_at < 0 || beats(from[o], best))) {
+                best = from[o];
+                best_at = o;
+              }
+            y.as<T>()[nc * pixels + p] = best;
+            if (indices)
+              indices[nc * pixels + p] =
+                  best_at < 0 ? -1
+                              : nc * plane + (a.storage_order ? column_major(best_at, w.input) : best_at);
+          }
+      });
     }
   });
 }

@@ -3,22 +3,25 @@
 #include <cmath>
 #include <span>
 
+#include "ops/double_math.h"
+
 namespace wootz {
 
 struct Moments {
   double mean = 0, inverse_deviation = 0;
 };
 
-/// x <- (x - mean) / sqrt(variance + epsilon), population variance, two passes.
+/// Of x, which has elements: population variance, two passes.
+inline Moments moments_of(std::span<const double> x, double epsilon) {
+  const auto n = static_cast<double>(x.size());
+  const double mean = sum_of(x) / n;
+  return {mean, 1 / std::sqrt(squares_around(mean, x) / n + epsilon)};
+}
+
+/// x <- (x - mean) / sqrt(variance + epsilon).
 inline Moments standardize(std::span<double> x, double epsilon) {
-  Moments m;
-  for (double v : x) m.mean += v;
-  m.mean /= static_cast<double>(x.size());
-  double variance = 0;
-  for (double v : x) variance += (v - m.mean) * (v - m.mean);
-  variance /= static_cast<double>(x.size());
-  m.inverse_deviation = 1 / std::sqrt(variance + epsilon);
-  for (double& v : x) v = (v - m.mean) * m.inverse_deviation;
+  const Moments m = moments_of(x, epsilon);
+  scale_all(x, m.mean, m.inverse_deviation);
   return m;
 }
 

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "ops/broadcast_runs.h"
 #include "ops/canonicalize.h"
+#include "ops/double_math.h"
 #include "ops/doubles.h"
+#include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
+#include "ops/reference_threads.h"
 #include "ops/registry.h"
 #include "ops/sample_data.h"
 
@@ -207,13 +212,66 @@ void reduce_integers(const Tensor& x, const Plan& plan, Tensor& y) {
   });
 }
 
+/// Dims that are reduced side by side: [outer, count, inner].
+struct Lines {
+  int64_t outer = 1, inner = 1;
+};
+
+std::optional<Lines> lines_of(const Dims& x, const std::vector<bool>& reduced) {
+  const auto first = std::find(reduced.begin(), reduced.end(), true);
+  const auto last = std::find(first, reduced.end(), false);
+  if (first == reduced.end() || std::find(last, reduced.end(), true) != reduced.end()) return std::nullopt;
+  return Lines{dims_product(x, 0, static_cast<size_t>(first - reduced.begin())),
+               dims_product(x, static_cast<size_t>(last - reduced.begin()), x.size())};
+}
+
+/// `count` rows [inner], folded into one.
+template <Reduction kKind>
+void fold_rows(const Tensor& x, int64_t at, int64_t count, std::vector<double>& row,
+               std::vector<double>& into) {
+  const auto inner = static_cast<int64_t>(into.size());
+  if (inner == 1) {
+    load_run(x, at, 1, row.size(), row.data());
+    if constexpr (kKind == Reduction::kSum || kKind == Reduction::kMean)
+      into[0] = sum_of(row);
+    else
+      for (double v : row) fold<kKind>(into[0], v);
+    return;
+  }
+  for (int64_t r = 0; r < count; ++r) {
+    load_run(x, at + r * inner, 1, row.size(), row.data());
+    for (size_t i = 0; i < row.size(); ++i) fold<kKind>(into[i], row[i]);
+  }
+}
+
+/// Of floating-point numbers: line by line, on all threads.
+template <Reduction kKind>
+void reduce_lines(const Tensor& x, const Lines& lines, int64_t count, Tensor& y) {
+  constexpr int64_t kPartElements = 1 << 13;  // elements; with fewer a part of its own does not pay
+  const int64_t each = count * lines.inner;
+  in_parts(lines.outer, std::max<int64_t>(1, kPartElements / each), [&](int64_t begin, int64_t end) {
+    std::vector<double> row(static_cast<size_t>(lines.inner == 1 ? count : lines.inner)),
+        result(static_cast<size_t>(lines.inner));
+    for (int64_t o = begin; o < end; ++o) {
+      std::fill(result.begin(), result.end(), start<kKind, double>());
+      fold_rows<kKind>(x, o * each, count, row, result);
+      for (double& v : result) v = finish<kKind>(v, count);
+      store_reals(y, o * lines.inner, result);
+    }
+  });
+}
+
 template <Reduction kKind>
 void evaluate(EvalContext& c) {
   const auto a = c.attributes_as<ReduceAttributes>();
   const Tensor& x = c.input(0);
-  const Plan plan = plan_of(c, a);
+  std::vector<bool> reduced;
+  const Plan plan = plan_of(c, a, &reduced);
   Tensor& y = c.output(0, x.dtype(), plan.dims);
   constexpr bool kInFloats = kKind == Reduction::kLogSum || kKind == Reduction::kLogSumExp;
+  if constexpr (kKind != Reduction::kLogSumExp)
+    if (const auto lines = lines_of(x.dims(), reduced); lines && x.size() > 0 && is_float(x.dtype()))
+      return reduce_lines<kKind>(x, *lines, plan.count, y);
   if (is_float(x.dtype()) || kInFloats)
     store_doubles(reduce<kKind, double>(x.to_doubles(), plan), y);
   else if (x.dtype() == DType::kUint64)
