@@ -108,6 +108,8 @@ void translate(const std::exception_ptr& pointer, void*) {
 NB_MODULE(_wootz, m) {
   using namespace wootz;
   using namespace wootz::python;
+  // An operator's functions live as long as the process, and with them all that their module holds.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
   m.attr("__version__") = WOOTZ_VERSION;
   m.def("devices", &describe_devices);

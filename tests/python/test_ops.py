@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators written in Python."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -111,6 +116,14 @@ class UserOpTest(unittest.TestCase):
     def test_twice(self):
         with self.assertRaisesRegex(wootz.Error, "already"):
             wootz.op("test.ops", "Same", infer=lambda x: x)(lambda x: x)
+
+    def test_example_ends_without_a_word(self):
+        example = pathlib.Path(__file__).resolve().parents[2] / "examples/user_operator/scale.py"
+        path = os.pathsep.join([str(pathlib.Path(wootz.__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run([sys.executable, example], capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": path})
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn("user.my.domain.Scale.python", run.stdout)
 
 
 if __name__ == "__main__":
