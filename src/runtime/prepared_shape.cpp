@@ -58,7 +58,8 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
       most = std::max(most, s.kernel->workspace_bytes());
     }
   host_workspace_.resize(host_workspace);
-  workspace_offset_ = round_up(plan_.arena_bytes, 64);
+  // cuBLASLt refuses every algorithm where its workspace begins off 256 bytes.
+  workspace_offset_ = round_up(plan_.arena_bytes, device_ ? 256 : 64);
   arena_bytes_ = workspace_offset_ + round_up(workspace, 64);
   if (device_) plan_device_steps(threads);
 }
