@@ -74,6 +74,7 @@ class Build {
     check_memory();
     race();
     describe();
+    leave_out_refused();
     verify();
     return engine_;
   }
@@ -200,6 +201,7 @@ class Build {
   }
 
   bool allowed(std::string_view tactic_id) const {
+    if (left_out_.contains(tactic_id)) return false;
     if (options_.deterministic && (is_vendor_tactic(tactic_id) || kFewRowTactics.contains(tactic_id)))
       return false;
     return options_.allow_vendor_libraries || !is_vendor_tactic(tactic_id);
@@ -265,6 +267,27 @@ class Build {
     race_check_ms_ = race_steps(*engine_, backend_, tuned_dims_, o);
     if (!options_.tactics.empty() && !wrong_.empty())
       throw Error(ErrorKind::kVerification, "--tactic: " + wrong_);
+  }
+
+  /// On a device a library may refuse in an engine what it ran in the race (another place of its workspace, a
+  /// recording): the steps are raced once more without it.
+  void leave_out_refused() {
+    const auto uses_library = [&](const StepRecord& s) {
+      return !s.choices.empty() && is_vendor_tactic(s.choices[0].tactic_id);
+    };
+    if (!device_ || !device_->can_run() || samples_.empty()) return;
+    while (std::any_of(engine_->steps.begin(), engine_->steps.end(), uses_library)) {
+      std::vector<Datum> found(engine_->graph->outputs().size());
+      (void)state().run(samples_.back().inputs, found);
+      if (state().refusals().empty()) return;
+      std::erase_if(engine_->remarks, [](const RemarkRecord& r) { return r.stage == "race"; });
+      for (const TacticRefusal& r : state().refusals()) {
+        left_out_.insert(r.tactic_id);
+        engine_->remarks.push_back({"race", {}, r.tactic_id + " is left out of this engine: " + r.reason});
+      }
+      state_.reset();
+      race();
+    }
   }
 
   /// A wrong tactic is out of the race; what it was run on is kept for a report.
@@ -547,9 +570,10 @@ class Build {
   PrecisionOptions precision_;  // as asked, with the ranges
   std::vector<VerifySample> samples_;
   std::unique_ptr<ExecutionState> state_;
-  std::string wrong_;    // the first tactic with wrong results
-  int reproducers_ = 0;  // kept
-  bool repeats_ = true;  // every sample gave the same bits twice
+  std::set<std::string, std::less<>> left_out_;  // tactics that refused to run in the engine
+  std::string wrong_;                            // the first tactic with wrong results
+  int reproducers_ = 0;                          // kept
+  bool repeats_ = true;                          // every sample gave the same bits twice
   bool tried_batch_ = false;
   bool covered_by_batch_ = false;       // its rows: the random inputs, and the others that ran by themselves
   std::optional<VerifySample> others_;  // what the engine made of other inputs

@@ -66,7 +66,7 @@ PreparedShape& ExecutionState::prepare(std::span<const Dims> input_dims) {
     cache_.splice(cache_.begin(), cache_, found);
     return *cache_.front().shape;
   }
-  auto shape = std::make_unique<PreparedShape>(*engine_, *backend_, input_dims, threads_);
+  auto shape = std::make_unique<PreparedShape>(*engine_, *backend_, input_dims, threads_, refusals_);
   grow_arena(shape->arena_bytes());
   if (device_) grow_host_memory(shape->pinned_bytes(), shape->mirror_bytes());
   if (cache_.size() >= kMaxShapes) cache_.pop_back();
@@ -147,6 +147,19 @@ Tensor ExecutionState::output_tensor(size_t i, const TensorDesc& desc) {
   return last;
 }
 
+/// Whether the run failed by a tactic that would not run (a library that takes back what it suggested): all
+/// shapes are then prepared again without it. Each step has finitely many, the reference the last.
+bool ExecutionState::is_replaced(const PreparedShape& shape, const Status& status) {
+  if (status.ok() || !shape.refused_step()) return false;
+  const size_t step = *shape.refused_step();
+  refusals_.push_back({step, shape.steps()[step].tactic_id, status.message()});
+  log(LogLevel::kWarning,
+      refusals_.back().tactic_id + " is replaced by the next tactic: " + status.message());
+  stream_->synchronize();
+  cache_.clear();
+  return true;
+}
+
 Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outputs,
                            std::span<StepSpan> spans) noexcept {
   try {
@@ -171,6 +184,7 @@ Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outpu
     StepObserver* const observer = is_shadowed ? shadow_.get() : observer_;
     Status status = shape.run(
         {arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_, observer}, *stream_, spans);
+    if (is_replaced(shape, status)) return run(inputs, outputs, spans);
     if (is_shadowed && status.ok()) shadow_->judge(inputs);
     return blamed_on_inputs(std::move(status));
   } catch (const Error& e) {

@@ -34,6 +34,8 @@ class ExecutionState {
   Status run(std::span<const Datum> inputs, std::span<Datum> outputs,
              std::span<StepSpan> spans = {}) noexcept;
 
+  /// On a device: tactics that refused their launch so far; others serve in their place.
+  std::span<const TacticRefusal> refusals() const { return refusals_; }
   size_t arena_bytes() const { return arena_bytes_; }
   /// On a device: work goes to the caller's stream, and a run whose inputs and outputs all lie on the device
   /// returns before it is done. Null: back to the context's own stream.
@@ -56,6 +58,7 @@ class ExecutionState {
     std::vector<Dims> input_dims;
     std::unique_ptr<PreparedShape> shape;
   };
+  bool is_replaced(const PreparedShape& shape, const Status& status);
   void check_inputs(std::span<const Datum> inputs) const;
   void grow_arena(size_t bytes);
   void grow_host_memory(size_t pinned, size_t mirror);
@@ -67,6 +70,7 @@ class ExecutionState {
   int threads_;
   std::unique_ptr<Stream> stream_;
   std::list<Cached> cache_;  // most recently used first
+  std::vector<TacticRefusal> refusals_;
   void* arena_ = nullptr;
   size_t arena_bytes_ = 0;
   void* pinned_ = nullptr;

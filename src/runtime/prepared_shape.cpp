@@ -35,7 +35,8 @@ bool takes_places(const Kernel& kernel, const Node& node, const ShapePlan& plan)
 }  // namespace
 
 PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
-                             std::span<const Dims> input_dims, int threads)
+                             std::span<const Dims> input_dims, int threads,
+                             std::span<const TacticRefusal> refused)
     : engine_(engine), device_(as_device(backend)) {
   const Bindings bindings = bind_shapes(*engine.graph, input_dims);
   plan_ = plan_of(engine, bindings);
@@ -47,7 +48,7 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
   data_.resize(plan_.values.size());
   size_t index = 0;
   for (const auto& node : engine.graph->nodes()) {
-    make_step(index, *node, engine.steps[index], backend, threads);
+    make_step(index, *node, engine.steps[index], backend, threads, refused);
     ++index;
   }
   plan_releases();
@@ -65,7 +66,7 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
 }
 
 void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& record,
-                              const Backend& backend, int threads) {
+                              const Backend& backend, int threads, std::span<const TacticRefusal> refused) {
   RunStep step;
   step.node = &node;
   if (plan_.interpreted[index]) {
@@ -74,8 +75,12 @@ void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& 
   } else if (runs_nothing(plan_.sharing[index])) {
     step.tactic_id = "view";
   } else {
-    MadeKernel made = make_kernel(problem_of(node, plan_, device_ ? 1 : threads), record, backend,
-                                  [&](const Kernel& kernel) { return takes_places(kernel, node, plan_); });
+    std::vector<std::string> refused_here;
+    for (const TacticRefusal& r : refused)
+      if (r.step == index) refused_here.push_back(r.tactic_id);
+    MadeKernel made = make_kernel(
+        problem_of(node, plan_, device_ ? 1 : threads), record, backend,
+        [&](const Kernel& kernel) { return takes_places(kernel, node, plan_); }, refused_here);
     step.kernel = std::move(made.kernel);
     step.tactic_id = std::move(made.tactic_id);
     step.on_device = is_device_kernel(*step.kernel);

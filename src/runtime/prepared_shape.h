@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,12 @@ struct StepSpan {
   double start_us = 0, time_us = 0;
 };
 
+/// A tactic of a device that would not run when it came to it.
+struct TacticRefusal {
+  size_t step;
+  std::string tactic_id, reason;
+};
+
 /// The buffers of one run.
 struct RunBuffers {
   void* arena = nullptr;          // arena_bytes(), of the backend
@@ -45,8 +52,9 @@ struct RunBuffers {
 /// nothing of ours unless a step is interpreted.
 class PreparedShape {
  public:
+  /// Without the tactics that were refused.
   PreparedShape(const EngineData& engine, const Backend& backend, std::span<const Dims> input_dims,
-                int threads);
+                int threads, std::span<const TacticRefusal> refused = {});
 
   ~PreparedShape();
 
@@ -61,6 +69,9 @@ class PreparedShape {
 
   /// `spans` (one a step) receives when each step ran when not empty.
   Status run(const RunBuffers& buffers, Stream& stream, std::span<StepSpan> spans = {}) noexcept;
+  /// On a device: the step whose kernel refused its launch (Error(kUnsupported)) in a run that failed.
+  /// Nothing of the caller's was written; without that tactic another shape object may serve.
+  std::optional<size_t> refused_step() const { return refused_step_; }
   /// Of the last run, when `measure` was on before it.
   DeviceTimes device_times(Stream& stream) const;
   void measure(bool on) { measures_ = on; }
@@ -73,7 +84,7 @@ class PreparedShape {
     bool is_output;
   };
   void make_step(size_t index, const Node& node, const StepRecord& record, const Backend& backend,
-                 int threads);
+                 int threads, std::span<const TacticRefusal> refused);
   void plan_releases();
   void resolve(void* arena);
   void patch(const RunBuffers& buffers);
@@ -99,6 +110,7 @@ class PreparedShape {
                           std::span<StepSpan> spans);
   void run_host_step(const DeviceSegment& segment, const RunBuffers& host, const RunBuffers& buffers,
                      DeviceStream& stream, std::span<StepSpan> spans);
+  void throw_refusal(const std::exception_ptr& error);
   void launch_steps(size_t first, size_t last, const RunBuffers& buffers, DeviceStream& stream,
                     std::span<StepSpan> spans);
   std::vector<Datum> copies_on_device(std::span<Value* const> values, const RunBuffers& buffers,
@@ -114,6 +126,7 @@ class PreparedShape {
   DevicePlan device_plan_;
   std::shared_ptr<DeviceState> device_state_;  // its type is known there alone
   bool measures_ = false;
+  std::optional<size_t> refused_step_, failed_step_;
   void* resolved_pinned_ = nullptr;
   std::vector<char> host_workspace_;  // of kernels on the host, beside a device
   ShapePlan plan_;

@@ -235,8 +235,24 @@ void PreparedShape::launch_steps(size_t first, size_t last, const RunBuffers& bu
     if (!spans.empty()) stream.mark(kFirstStep + 2 * i), stream.tag(i + 1);
     s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
     if (!spans.empty()) stream.mark(kFirstStep + 2 * i + 1), stream.tag(0);
+    if (stream.has_failed()) {
+      failed_step_ = i;
+      return;
+    }
     if (is_seen)
       buffers.observer->see(i, std::move(inputs), copies_on_device(s.node->outputs(), buffers, stream));
+  }
+}
+
+/// Throws what a kernel was refused for; other errors come up again.
+void PreparedShape::throw_refusal(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::kUnsupported) return;
+    refused_step_ = failed_step_;
+    throw;
+  } catch (const std::exception&) {
   }
 }
 
@@ -253,8 +269,11 @@ void PreparedShape::run_device_segment(size_t index, const RunBuffers& buffers, 
     stream.begin_record();
     launch_steps(segment.first, segment.last, buffers, stream, {});
     std::unique_ptr<Recording> recording = stream.end_record();
-    // Without what failed, a recording is worth nothing; launched one by one, the failure shows again.
-    if (stream.take_error()) recording.reset();
+    // Without what failed, a recording is worth nothing; what a driver does not record it may still run.
+    if (std::exception_ptr error = stream.take_error()) {
+      recording.reset();
+      throw_refusal(error);
+    }
     d.current->recordings[index] = std::move(recording);
     d.current->is_recorded[index] = 1;
   }
@@ -291,6 +310,10 @@ void PreparedShape::run_segments(const RunBuffers& host, const RunBuffers& buffe
       run_device_segment(i, buffers, stream, spans);
     else
       run_host_step(segment, host, buffers, stream, spans);
+    if (std::exception_ptr error = stream.take_error()) {
+      throw_refusal(error);
+      std::rethrow_exception(error);
+    }
     for (size_t step = segment.first; step < segment.last; ++step)
       for (int id : steps_[step].release) data_[static_cast<size_t>(id)] = Datum();
   }

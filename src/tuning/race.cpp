@@ -83,8 +83,15 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
       result.candidates.push_back({std::string(tactic->id()), "", 0, -1, *reason});
       continue;
     }
-    has_kernel = has_kernel || !is_reference(*tactic);
-    for (TacticConfig& config : tactic->configs(problem)) {
+    std::vector<TacticConfig> configs;
+    try {
+      configs = tactic->configs(problem);
+    } catch (const Error& e) {  // a library that does not say now what it would run
+      if (e.kind() != ErrorKind::kUnsupported) throw;
+      result.candidates.push_back({std::string(tactic->id()), "", 0, -1, e.message()});
+    }
+    has_kernel = has_kernel || (!is_reference(*tactic) && !configs.empty());
+    for (TacticConfig& config : configs) {
       candidates.push_back({tactic,
                             config,
                             {},
@@ -189,7 +196,7 @@ class Race::Proof {
     c.record.error = std::max(c.record.error, found.error);
     if (found.failure.empty()) return;
     c.record.refusal = found.failure, c.is_out = true;
-    if (!race_.options_.on_wrong) return;
+    if (!race_.options_.on_wrong || found.is_refused) return;
     // The inputs of extreme kinds are made where they are needed, and here once more.
     const auto check = checks_.find(kind);
     const bool has_inputs = check != checks_.end() && !check->second->inputs().empty();
@@ -285,6 +292,8 @@ void Race::time(std::vector<Candidate>& candidates, Proof& proof, const Problem&
   }
   if (device_) {
     time_on_device(open, proof.timing_buffers());
+    std::erase_if(open, [](const Candidate* c) { return !c->record.refusal.empty(); });
+    remember_failures(candidates, key);
     settle_times(open, key);
     return;
   }

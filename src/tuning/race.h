@@ -2,6 +2,7 @@
 // The race: every tactic that serves a problem is checked against the reference on random inputs, then timed
 // against the others; the fastest wins once it has passed on extreme inputs too.
 #pragma once
+#include <exception>
 #include <functional>
 #include <map>
 #include <set>
@@ -92,6 +93,7 @@ class Race {
                                    const Bindings& bindings, RaceResult& result);
   bool is_proven(Candidate& candidate, Proof* proof, const Problem& problem);
   void settle(std::vector<Candidate>& candidates, Proof* proof, const Problem& problem, RaceResult& result);
+  static bool is_refused(Candidate& candidate, const std::exception_ptr& error, const char* when);
   void time_on_device(std::vector<Candidate*>& open, const ProblemBuffers& filled);
   RaceResult first_compiled(const Problem& problem) const;
   void keep_decided(std::vector<Candidate>& candidates, const std::string& key) const;

@@ -135,6 +135,27 @@ void Race::remember_failures(const std::vector<Candidate>& candidates, const std
     if (!c.runs() && !c.record.refusal.empty()) cache_.put(cache_key(c, key), kFailedUs);
 }
 
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+}  // namespace
+
+/// A library may fail at a later launch, or where launches are recorded, which a kernel of ours cannot.
+bool Race::is_refused(Candidate& c, const std::exception_ptr& error, const char* when) {
+  if (!error) return false;
+  c.record.refusal = when + text_of(error);
+  c.is_out = true;
+  log(LogLevel::kWarning, c.record.tactic_id + " " + c.record.config + ": " + c.record.refusal);
+  return true;
+}
+
 void Race::time_on_device(std::vector<Candidate*>& open, const ProblemBuffers& filled) {
   auto& stream = static_cast<DeviceStream&>(*stream_);
   stream.begin_run();
@@ -156,6 +177,7 @@ void Race::time_on_device(std::vector<Candidate*>& open, const ProblemBuffers& f
   for (size_t k = 0; k < open.size(); ++k) {
     Candidate& c = *open[k];
     launch(c, 1);
+    if (is_refused(c, stream.take_error(), "")) continue;
     stream.mark(kFrom);
     launch(c, 1);
     stream.mark(kTo);
@@ -164,7 +186,9 @@ void Race::time_on_device(std::vector<Candidate*>& open, const ProblemBuffers& f
     stream.begin_record();
     launch(c, lanes[k].launches);
     lanes[k].recording = stream.end_record();
-    if (stream.take_error()) lanes[k].recording.reset();
+    const std::exception_ptr error = stream.take_error();
+    if (error) lanes[k].recording.reset();
+    if (is_vendor_tactic(c.record.tactic_id)) is_refused(c, error, "cannot be recorded: ");
   }
   const auto start = Clock::now();
   for (int round = 0; round < kRounds; ++round) {

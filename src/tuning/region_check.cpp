@@ -212,7 +212,7 @@ CheckResult RegionCheck::run(Kernel& kernel, const Backend& backend, Stream& str
       try {
         std::rethrow_exception(error);
       } catch (const std::exception& e) {
-        return {kInfinity, e.what(), launch_us};
+        return {kInfinity, e.what(), launch_us, true};
       }
     }
   }

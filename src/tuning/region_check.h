@@ -21,6 +21,7 @@ struct CheckResult {
   double error = 0;     // largest |found - expected| over the largest |expected|, over all outputs
   std::string failure;  // empty: within the bound
   double launch_us = 0;
+  bool is_refused = false;  // the launch was: `failure` says why, and nothing was computed
 };
 
 /// The expected elements of one problem on one kind of inputs; made once and used for every candidate.

@@ -156,11 +156,12 @@ inline T atomicMin(T* p, T v) {
 FAKE_MATH(exp)
 FAKE_MATH(exp2)
 FAKE_MATH(expm1)
-FAKE_MATH(log) FAKE_MATH(log2) FAKE_MATH(log1p) FAKE_MATH(sqrt) FAKE_MATH(sin) FAKE_MATH(cos) FAKE_MATH(tan)
-    FAKE_MATH(asin) FAKE_MATH(acos) FAKE_MATH(atan) FAKE_MATH(sinh) FAKE_MATH(cosh) FAKE_MATH(tanh)
-        FAKE_MATH(asinh) FAKE_MATH(acosh) FAKE_MATH(atanh) FAKE_MATH(erf) FAKE_MATH(fabs) FAKE_MATH(floor)
-            FAKE_MATH(ceil) FAKE_MATH(rint) FAKE_MATH(nearbyint) FAKE_MATH(round)
-                FAKE_MATH(trunc) inline float rsqrtf(float x) {
+FAKE_MATH(log)
+FAKE_MATH(log2)
+FAKE_MATH(log1p) FAKE_MATH(sqrt) FAKE_MATH(sin) FAKE_MATH(cos) FAKE_MATH(tan) FAKE_MATH(asin) FAKE_MATH(acos)
+    FAKE_MATH(atan) FAKE_MATH(sinh) FAKE_MATH(cosh) FAKE_MATH(tanh) FAKE_MATH(asinh) FAKE_MATH(acosh)
+        FAKE_MATH(atanh) FAKE_MATH(erf) FAKE_MATH(fabs) FAKE_MATH(floor) FAKE_MATH(ceil) FAKE_MATH(rint)
+            FAKE_MATH(nearbyint) FAKE_MATH(round) FAKE_MATH(trunc) inline float rsqrtf(float x) {
   return 1.0f / __builtin_sqrtf(x);
 }
 inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }

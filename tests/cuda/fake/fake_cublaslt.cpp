@@ -9,6 +9,7 @@
 #include "backends/cuda/vendor/cublaslt.h"
 #include "tests/cuda/fake/floats.h"
 #include "tests/cuda/fake/on_stream.h"
+#include "tests/cuda/fake/refusal.h"
 
 namespace wootz::cuda::lt {
 struct HandleRecord {};
@@ -32,7 +33,7 @@ struct PreferenceRecord {
 
 namespace {
 
-constexpr Status kInvalid = 7, kUnsupported = 15;
+constexpr Status kInvalid = 7, kFailed = 14, kUnsupported = 15;
 constexpr size_t kWorkspace = 4096;
 
 fake::Float float_of(DataType type) {
@@ -60,7 +61,9 @@ float finish(float x, uint64_t epilogue) {
   return x;
 }
 
-bool is_off(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 != 0; }
+bool is_off(const void* p, uintptr_t alignment = 16) {
+  return reinterpret_cast<uintptr_t>(p) % alignment != 0;
+}
 
 }  // namespace
 
@@ -74,6 +77,7 @@ FAKE_API Status cublasLtCreate(Handle* handle) {
 }
 FAKE_API Status cublasLtMatmulDescCreate(Operation* o, ComputeType compute, DataType scale) {
   if (scale != DataType::kFloat32) return kUnsupported;
+  if (fake::is_refused("make")) return kFailed;
   *o = new OperationRecord{compute, {}};
   return 0;
 }
@@ -151,8 +155,9 @@ FAKE_API Status cublasLtMatmul(Handle handle, Operation o, const void* alpha, co
       y{*lb, b, o->get(OperationAttribute::kTransposeB) != 0}, z{*lc, c, false};
   const LayoutRecord result = *ld;
   if (!handle || which > 1 || workspace_bytes < which * kWorkspace || is_off(a) || is_off(b) || is_off(c) ||
-      is_off(d) || ((epilogue & kBias) && (!bias || is_off(bias))))
+      is_off(d) || is_off(workspace, 256) || ((epilogue & kBias) && (!bias || is_off(bias))))
     return kInvalid;
+  if (fake::is_run_refused(stream, workspace)) return kFailed;
   if (x.rows() != result.rows || y.columns() != result.columns || x.columns() != y.rows() ||
       la->batch_count != ld->batch_count || lb->batch_count != ld->batch_count ||
       lc->batch_count != ld->batch_count)

@@ -11,6 +11,7 @@
 #include "backends/cuda/vendor/cudnn.h"
 #include "tests/cuda/fake/floats.h"
 #include "tests/cuda/fake/on_stream.h"
+#include "tests/cuda/fake/refusal.h"
 
 namespace wootz::cuda::dnn {
 struct HandleRecord {
@@ -190,6 +191,7 @@ FAKE_API Status cudnnBackendGetAttribute(RawDescriptor d, Attribute which, Value
   return 0;
 }
 FAKE_API Status cudnnBackendFinalize(RawDescriptor d) {
+  if (fake::is_refused("make")) return kBad;
   for (const auto& [which, bytes] : d->attributes) {  // what it is made of is final
     const bool is_part = which == Attribute::kForwardX || which == Attribute::kForwardW ||
                          which == Attribute::kForwardY || which == Attribute::kOperationX ||
@@ -206,6 +208,7 @@ FAKE_API Status cudnnBackendExecute(Handle handle, RawDescriptor plan, RawDescri
   const auto ids = pack->list<int64_t>(Attribute::kPackIds);
   const auto pointers = pack->list<char*>(Attribute::kPackPointers);
   char* const workspace = pack->one<char*>(Attribute::kPackWorkspace);
+  if (fake::is_run_refused(handle->stream, workspace)) return kBad;
   if (!plan->is_final || !pack->is_final || ids.size() != pointers.size() || !workspace) return kBad;
   std::map<int64_t, char*> places;
   for (size_t i = 0; i < ids.size(); ++i) {

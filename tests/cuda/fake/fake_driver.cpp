@@ -283,6 +283,15 @@ FAKE_API fake_enqueue(StreamHandle s, const std::function<void()>& work) {
     return kSuccess;
   });
 }
+/// Whether device memory begins before that address and goes on.
+extern "C" __attribute__((visibility("default"))) int fake_is_inside(const void* p) {
+  FAKE_LOCK;
+  return memory().holds(reinterpret_cast<DevicePtr>(p) - 1, 2);
+}
+extern "C" __attribute__((visibility("default"))) int fake_is_recorded(StreamHandle s) {
+  FAKE_LOCK;
+  return s && s->captured;
+}
 FAKE_API cuPointerGetAttribute(void* to, PointerAttribute, DevicePtr p) {
   FAKE_LOCK;
   if (!memory().holds(p, 1)) return kInvalidValue;

@@ -60,8 +60,8 @@ const Library* Library::try_get(std::string& reason) {
 
 void Library::check(Status status, const char* call) const {
   if (status == 0) return;
-  throw Error(ErrorKind::kDevice, std::string(call) + ": " + table_.cublasLtGetStatusName(status) + " (" +
-                                      std::to_string(status) + ")");
+  throw Error(ErrorKind::kUnsupported, std::string(call) + ": " + table_.cublasLtGetStatusName(status) +
+                                           " (" + std::to_string(status) + ")");
 }
 
 Handle Library::handle(const CudaDevice& device) const {

@@ -82,9 +82,10 @@ class Library {
   static const Library* try_get(std::string& reason);
 
   const Table* operator->() const { return &table_; }
-  /// A handle of a GPU, made once. Callable from many threads. Throws Error(kDevice).
+  /// A handle of a GPU, made once. Callable from many threads. Throws Error(kUnsupported).
   Handle handle(const CudaDevice& device) const;
-  /// Throws Error(kDevice) with the call and the library's name for the status.
+  /// Throws Error(kUnsupported) with the call and the library's name for the status: whatever a library says,
+  /// other tactics go on; a device that is lost throws by itself.
   void check(Status status, const char* call) const;
 
  private:

@@ -59,8 +59,8 @@ const Library& Library::get() {
 
 void Library::check(Status status, const char* call) const {
   if (status == 0) return;
-  throw Error(ErrorKind::kDevice, std::string(call) + ": " + table_.cudnnGetErrorString(status) + " (" +
-                                      std::to_string(status) + ")");
+  throw Error(ErrorKind::kUnsupported, std::string(call) + ": " + table_.cudnnGetErrorString(status) + " (" +
+                                           std::to_string(status) + ")");
 }
 
 Handle Library::handle(const CudaDevice& device) const {

@@ -113,11 +113,12 @@ class Library {
   static const Library& get();  // throws Error(kDevice)
 
   const Table* operator->() const { return &table_; }
-  /// A handle of a GPU, made once. Callable from many threads. Throws Error(kDevice).
+  /// A handle of a GPU, made once. Callable from many threads. Throws Error(kUnsupported).
   Handle handle(const CudaDevice& device) const;
   /// Runs a plan on a stream; the handle is one thread's at a time.
   Status execute(Handle handle, RawDescriptor plan, RawDescriptor pack, StreamHandle stream) const;
-  /// Throws Error(kDevice) with the call and the library's text for the status.
+  /// Throws Error(kUnsupported) with the call and the library's text for the status: whatever a library says,
+  /// other tactics go on; a device that is lost throws by itself.
   void check(Status status, const char* call) const;
 
  private:
@@ -127,7 +128,7 @@ class Library {
   mutable std::map<int, Handle> handles_;  // by ordinal
 };
 
-/// A descriptor that cleans up after itself. Members throw Error(kDevice).
+/// A descriptor that cleans up after itself. Members throw Error(kUnsupported).
 class Descriptor {
  public:
   explicit Descriptor(Kind kind);

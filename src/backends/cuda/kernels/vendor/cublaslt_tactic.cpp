@@ -216,8 +216,12 @@ class CublasLt final : public Tactic {
     std::string reason;
     const lt::Library* found = lt::Library::try_get(reason);
     if (!found) return reason;
-    if (Described(p).suggestions(found->handle(*target_.device)).empty())
-      return "cuBLASLt has no algorithm for this product";
+    try {
+      if (Described(p).suggestions(found->handle(*target_.device)).empty())
+        return "cuBLASLt has no algorithm for this product";
+    } catch (const Error& e) {
+      return e.message();
+    }
     return std::nullopt;
   }
 
