@@ -3,10 +3,14 @@
 """One visit to a GPU: every CUDA tactic against the references, then networks built, verified and timed on the device.
 
     session.py --bin FOLDER --out FOLDER [--networks FOLDER] [--only conformance|networks] [--rows resnet50:1:fp16,...] [--seconds N]
+               [--tests FILTER] [--sanitizer memcheck|racecheck|initcheck|synccheck]
 
 --bin has wootz and test_cuda; --networks has .onnx files (or skeletons of skeleton.py, that are filled first). Each test and each network
 runs in a process of its own with a time limit, for a kernel that faults or hangs takes its process along. What failed is printed at once
 with its last lines; everything lies in --out: conformance.json, rows.jsonl and a log a step. Exit status 1 if anything failed.
+
+--tests leaves tests out (a filter of GoogleTest). --sanitizer runs each test under that tool of NVIDIA's compute-sanitizer (of the PATH,
+of the wheel nvidia-cuda-sanitizer-api or of /usr/local/cuda; ten to a hundred times slower); what it finds fails the test.
 """
 import argparse
 import concurrent.futures
@@ -14,6 +18,7 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,9 +44,21 @@ def run(command, limit, log, environment=None):
     return status, output, time.monotonic() - start
 
 
-def test_names(binary):
+def sanitizer_command(tool):
+    """What a program is put behind; none where no tool is asked for."""
+    if not tool:
+        return []
+    wheels = (pathlib.Path(p) / "nvidia/cu13/bin/compute-sanitizer" for p in sys.path if p)
+    places = [shutil.which("compute-sanitizer"), *wheels, "/usr/local/cuda/bin/compute-sanitizer"]
+    program = next((str(p) for p in places if p and os.access(p, os.X_OK)), None)
+    if not program:
+        sys.exit("--sanitizer: no compute-sanitizer here; the Python package nvidia-cuda-sanitizer-api has it")
+    return [program, "--tool", tool, "--error-exitcode", "86", "--print-limit", "20"]
+
+
+def test_names(binary, tests):
     names, suite = [], ""
-    for line in subprocess.run([binary, "--gtest_list_tests"], capture_output=True, text=True).stdout.splitlines():
+    for line in subprocess.run([binary, "--gtest_list_tests", f"--gtest_filter={tests}"], capture_output=True, text=True).stdout.splitlines():
         line = line.split("#")[0].rstrip()
         if line and not line.startswith(" "):
             suite = line
@@ -50,17 +67,17 @@ def test_names(binary):
     return names
 
 
-def conformance(binary, out, seconds):
+def conformance(binary, out, seconds, tests="*", before=()):
     """Every test of the suite, only run, not compiled for other architectures."""
     logs = out / "conformance"
     logs.mkdir(parents=True, exist_ok=True)
-    names = [n for n in test_names(binary) if not n.startswith("Emulated")]
+    names = [n for n in test_names(binary, tests) if not n.startswith("Emulated")]
     # What counts the card's free memory runs when nothing else does.
     alone = [n for n in names if n.startswith("CudaCycles.")]
     names = [n for n in names if n not in alone]
 
     def one(name):
-        return name, *run([binary, f"--gtest_filter={name}"], seconds, logs / f"{name.replace('/', '_')}.log", {"WOOTZ_TEST_ARCHS": "none"})
+        return name, *run([*before, binary, f"--gtest_filter={name}"], seconds, logs / f"{name.replace('/', '_')}.log", {"WOOTZ_TEST_ARCHS": "none"})
 
     results = {}
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
@@ -140,6 +157,8 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--networks", type=pathlib.Path)
     parser.add_argument("--only", choices=["conformance", "networks"])
+    parser.add_argument("--tests", default="*", help="GoogleTest's filter of the tests")
+    parser.add_argument("--sanitizer", choices=["memcheck", "racecheck", "initcheck", "synccheck"])
     parser.add_argument("--rows", default=ROWS)
     parser.add_argument("--seconds", type=int, default=150, help="limit of a build and of a test")
     parser.add_argument("--until", type=float, default=540, help="seconds after which no further row is begun")
@@ -148,7 +167,7 @@ def main():
     start, good = time.monotonic(), True
     print(subprocess.run([o.bin / "wootz", "--version"], capture_output=True, text=True).stdout, flush=True)
     if o.only != "networks":
-        good = conformance(str(o.bin / "test_cuda"), o.out, o.seconds)
+        good = conformance(str(o.bin / "test_cuda"), o.out, o.seconds, o.tests, sanitizer_command(o.sanitizer))
     if o.only != "conformance" and o.networks:
         with open(o.out / "rows.jsonl", "a") as rows:
             for row in o.rows.split(","):

@@ -369,7 +369,7 @@ class Build {
   void keep_self_tests() {
     engine_->self_tests = choose_self_tests(*engine_, tuned_dims_);
     try {
-      run_self_tests(*engine_);
+      run_self_tests(*engine_, true);
     } catch (const Error& e) {
       if (!device_) throw;
       engine_->self_tests.clear();

@@ -2,8 +2,12 @@
 #include "runtime/self_tests.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <utility>
 
+#include "base/alignment.h"
+#include "base/log.h"
 #include "device/device_backend.h"
 #include "device/region.h"
 #include "ir/element.h"
@@ -15,26 +19,52 @@
 namespace wootz {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr double kDeviceBudgetMs = 20;
+
+double ms_since(Clock::time_point t) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
+}
+
+/// What loading spent on them, in milliseconds.
+struct SelfTestTimes {
+  double device = 0;        // driver, context, stream
+  double first_kernel = 0;  // with what kernels are compiled by
+  double kernels = 0;       // the others
+  double inputs = 0;        // made up on the host
+  double runs = 0;          // allocations, copies, launches
+  size_t tests = 0;
+  double tested() const { return first_kernel + kernels + inputs + runs; }
+};
+
 /// Memory for an operand at its strides, and the address of its first element.
 struct Operand {
   Tensor memory;
   void* first = nullptr;
 };
 
-/// Memory of the backend as large as an operand's, which is on the host.
+/// Memory of a device that all tests take turns in: an allocation there takes as long as a test.
 class BackendMemory {
  public:
-  BackendMemory(const Backend& backend, size_t bytes) : backend_(&backend), p_(backend.allocate(bytes)) {}
-  BackendMemory(BackendMemory&& other) noexcept
-      : backend_(other.backend_), p_(std::exchange(other.p_, nullptr)) {}
-  ~BackendMemory() {
-    if (p_) backend_->release(p_);
+  explicit BackendMemory(const Backend& backend) : backend_(backend) {}
+  BackendMemory(const BackendMemory&) = delete;
+  BackendMemory& operator=(const BackendMemory&) = delete;
+  ~BackendMemory() { backend_.release(p_); }
+  /// The first of so many bytes; what was there is lost.
+  char* of(size_t bytes) {
+    if (bytes <= bytes_) return static_cast<char*>(p_);
+    backend_.release(std::exchange(p_, nullptr));
+    p_ = backend_.allocate(std::max(bytes, kLeast));
+    bytes_ = std::max(bytes, kLeast);
+    return static_cast<char*>(p_);
   }
-  void* at(size_t offset) const { return static_cast<char*>(p_) + offset; }
 
  private:
-  const Backend* backend_;
-  void* p_;
+  static constexpr size_t kLeast = size_t{16} << 20;
+  const Backend& backend_;
+  void* p_ = nullptr;
+  size_t bytes_ = 0;
 };
 
 Operand make_operand(const TensorDesc& d) {
@@ -81,23 +111,32 @@ class SelfTestRun {
       : engine_(engine),
         backend_(backend),
         device_(as_device(backend)),
-        stream_(backend.make_stream(engine.threads)) {
+        stream_(backend.make_stream(engine.threads)),
+        memory_(backend) {
     std::vector<Dims> dims;
     for (const Value* v : engine.graph->inputs()) dims.push_back(engine.tuned_shapes.at(v->name));
     plan_ = plan_strides(*engine.graph, bind_shapes(*engine.graph, dims), sharing_of(engine));
     for (const auto& node : engine.graph->nodes()) nodes_.push_back(node.get());
   }
 
+  SelfTestTimes& times() { return times_; }
+  bool is_late() const { return device_ && times_.tested() - times_.first_kernel > kDeviceBudgetMs; }
+
   void run(const SelfTest& test) {
     const Node& node = *nodes_[test.step];
     if (!is_region(node) || plan_.interpreted[test.step]) return;
     const Problem problem = problem_of(node, plan_, device_ ? 1 : engine_.threads);
+    auto start = Clock::now();
+    const auto spent = [&start] { return ms_since(std::exchange(start, Clock::now())); };
     const std::vector<Datum> inputs = self_test_inputs(problem, test.seed);
     if (inputs.size() != problem.inputs.size()) return;
+    times_.inputs += spent();
     const MadeKernel made =
         make_kernel(problem, engine_.steps[test.step], backend_, [](const Kernel&) { return true; });
+    (times_.tests++ ? times_.kernels : times_.first_kernel) += spent();
     if (device_ && !is_device_kernel(*made.kernel)) return;
     launch(problem, inputs, *made.kernel);
+    times_.runs += spent();
     for (size_t i = 0; i < std::min(test.at.size(), problem.outputs.size()); ++i) {
       const RegionJudgement found = judge(problem.outputs[i], outputs_[i], test, i);
       if (!found.failure.empty())
@@ -143,26 +182,29 @@ class SelfTestRun {
 
   void launch_on_device(const std::vector<Operand>& operands, Kernel& kernel) {
     auto& stream = static_cast<DeviceStream&>(*stream_);
-    std::vector<BackendMemory> memory;
+    const auto room = [](size_t bytes) { return round_up(bytes, kAlignment); };
+    size_t bytes = kernel.workspace_bytes() + kAlignment;
+    for (const Operand& o : operands) bytes += room(o.memory.size_bytes());
+    for (const Operand& o : outputs_) bytes += room(o.memory.size_bytes());
+    char* next = memory_.of(bytes);
     std::vector<void*> in, out;
-    const auto upload = [&](const Operand& o, std::vector<void*>& addresses) {
-      addresses.push_back(nullptr);
-      if (!o.first) return;
-      memory.emplace_back(backend_, o.memory.size_bytes());
-      stream.upload(memory.back().at(0), o.memory.data(), o.memory.size_bytes());
-      addresses.back() = memory.back().at(offset_of(o));
-    };
-    for (const Operand& o : operands) upload(o, in);
-    for (const Operand& o : outputs_) upload(o, out);
-    const BackendMemory workspace(backend_, kernel.workspace_bytes() + 64);
     stream.begin_run();
-    kernel.launch({in.data(), out.data(), workspace.at(0), &stream});
+    const auto place = [&](const Operand& o, std::vector<void*>& addresses) {
+      addresses.push_back(o.first ? next + offset_of(o) : nullptr);
+      if (o.first) stream.upload(next, o.memory.data(), o.memory.size_bytes());
+      next += room(o.memory.size_bytes());
+    };
+    for (const Operand& o : operands) place(o, in);
+    for (const Operand& o : outputs_) place(o, out);
+    kernel.launch({in.data(), out.data(), next, &stream});
     stream.end_run();
     for (size_t i = 0; i < outputs_.size(); ++i)
       if (Operand& o = outputs_[i]; o.first)
         stream.download(o.memory.data(), static_cast<char*>(out[i]) - offset_of(o), o.memory.size_bytes());
     stream.synchronize();
   }
+
+  static constexpr size_t kAlignment = 256;  // of operands and workspace on a device
 
   static size_t offset_of(const Operand& o) {
     return static_cast<size_t>(static_cast<const char*>(o.first) - o.memory.as<char>());
@@ -189,10 +231,22 @@ class SelfTestRun {
   const Backend& backend_;
   const DeviceBackend* device_;  // the same, where it is one
   std::unique_ptr<Stream> stream_;
+  BackendMemory memory_;
   ShapePlan plan_;
   std::vector<const Node*> nodes_;
   std::vector<Operand> outputs_;
+  SelfTestTimes times_;
 };
+
+void tell(const SelfTestTimes& t, size_t all) {
+  if (!log_enabled(LogLevel::kInfo)) return;
+  char text[224];
+  std::snprintf(text, sizeof text,
+                "self-tests: %zu of %zu in %.1f ms (first kernel %.1f, others %.1f, inputs %.1f, runs %.1f), "
+                "behind %.1f ms for driver, context and plan",
+                t.tests, all, t.tested(), t.first_kernel, t.kernels, t.inputs, t.runs, t.device);
+  log(LogLevel::kInfo, text);
+}
 
 }  // namespace
 
@@ -211,12 +265,16 @@ std::vector<Datum> self_test_inputs(const Problem& problem, uint64_t seed) {
   return inputs;
 }
 
-void run_self_tests(const EngineData& engine) {
+void run_self_tests(const EngineData& engine, bool all) {
+  const auto start = Clock::now();
   const Backend* backend = find_backend(BackendRegistry::global(), engine.backend);
   if (engine.self_tests.empty() || !backend) return;
   if (const DeviceBackend* device = as_device(*backend); device && !device->can_run()) return;
   SelfTestRun run(engine, *backend);
-  for (const SelfTest& test : engine.self_tests) run.run(test);
+  run.times().device = ms_since(start);
+  for (const SelfTest& test : engine.self_tests)
+    if (all || !run.is_late()) run.run(test);
+  tell(run.times(), engine.self_tests.size());
 }
 
 }  // namespace wootz
