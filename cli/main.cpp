@@ -98,6 +98,10 @@ void add_build_flags(CLI::App& command, Options& o) {
       .add_option("--max-patches", o.max_patches, "stop the graph passes after so many changes; -1: never")
       ->check(CLI::Range(int64_t{-1}, INT64_MAX).description(""));
   command.add_option("--dump", o.dump, "folder for the graph's text before and after each pass");
+  command.add_option(
+      "--budget", o.budget,
+      "60s: time for the race; regions that come later take the first tactic that passes its check, "
+      "untimed. A number alone: the largest loss that --metric may print");
   command.add_flag("--no-tune", o.no_tune, "take first guesses instead of racing tactics");
   command.add_flag("--no-verify", o.no_verify, "do not hold the whole engine against the imported graph");
   command.add_flag("--no-vendor,--driver-only", o.no_vendor,
@@ -167,7 +171,6 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
     command->add_option(
         "--metric", o.metric,
         "--precision mixed: a Python script that gets expected.npz and found.npz and prints a loss");
-    command->add_option("--budget", o.budget, "--precision mixed: the largest loss that --metric may print");
     command->add_option("--search-seconds", o.search_seconds,
                         "--precision mixed: no new trial after so long; 0: no limit");
     command->add_option(

@@ -91,7 +91,7 @@ Engine search_types(const Options& o) {
   plain.precision = Options().precision;
   MixedOptions m;
   m.build = build_options(plain);
-  m.max_error = o.metric.empty() ? o.max_error : o.budget;
+  m.max_error = o.metric.empty() ? o.max_error : parse_budget(o.budget).loss;
   m.seconds = o.search_seconds;
   std::optional<ScriptMetric> metric;
   if (!o.metric.empty()) {

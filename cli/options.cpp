@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options.h"
 
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -51,6 +53,23 @@ bool is_engine(const std::string& path) {
   return std::string_view(head, sizeof head) == kMagic;
 }
 
+Budget parse_budget(const std::vector<std::string>& texts) {
+  Budget budget;
+  for (const std::string& text : texts) {
+    const char* const end = text.data() + text.size();
+    double number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    const std::string_view unit(rest, static_cast<size_t>(end - rest));
+    if (error != std::errc() || !std::isfinite(number) || number < 0 || (unit != "" && unit != "s") ||
+        (unit == "s" && number == 0))
+      throw Error(ErrorKind::kInvalidArgument,
+                  "--budget: expected seconds to race (60s) or the largest loss by --metric (0.5), found '" +
+                      text + "'");
+    (unit == "s" ? budget.seconds : budget.loss) = number;
+  }
+  return budget;
+}
+
 BuildOptions build_options(const Options& o) {
   BuildOptions b;
   b.device = o.device;
@@ -66,6 +85,7 @@ BuildOptions build_options(const Options& o) {
     if (auto shapes = parse_shapes(o.shapes, end); shapes != b.shapes)
       b.verify_shapes.push_back(std::move(shapes));
   b.tune = !o.no_tune;
+  b.race_seconds = parse_budget(o.budget).seconds;
   b.verify = !o.no_verify;
   b.vendor_libraries = !o.no_vendor;
   b.precision = o.precision;
@@ -104,6 +124,7 @@ std::string build_flag(const Options& o) {
   if (o.max_patches != Options().max_patches) return "--max-patches";
   if (!o.dump.empty()) return "--dump";
   if (o.no_tune) return "--no-tune";
+  if (!o.budget.empty()) return "--budget";
   if (o.no_verify) return "--no-verify";
   return o.no_vendor ? "--no-vendor" : "";
 }

@@ -31,17 +31,18 @@ struct Options {
   int64_t max_patches = -1;
   bool no_tune = false, no_verify = false, no_vendor = false, json = false, reference = false;
   double tolerance = 0;
-  double duration = 3;                                      // bench, seconds
-  int iterations = 0;                                       // bench; 0: by duration
-  int width = 0;                                            // explain; 0: the terminal's
-  std::string other;                                        // compare; the second side
-  bool all = false;                                         // compare, verify; every tensor
-  bool no_self_test = false;                                // engines
-  bool table = false;                                       // verify; regions and nodes beside --expect too
-  std::string of_model, against;                            // verify; of an engine; another device
-  double shadow = 0;                                        // run, bench; share of runs looked at
-  std::string html;                                         // explain; the page to write
-  double max_error = 1e-2, budget = 0, search_seconds = 0;  // build --precision mixed
+  double duration = 3;                          // bench, seconds
+  int iterations = 0;                           // bench; 0: by duration
+  int width = 0;                                // explain; 0: the terminal's
+  std::string other;                            // compare; the second side
+  bool all = false;                             // compare, verify; every tensor
+  bool no_self_test = false;                    // engines
+  bool table = false;                           // verify; regions and nodes beside --expect too
+  std::string of_model, against;                // verify; of an engine; another device
+  double shadow = 0;                            // run, bench; share of runs looked at
+  std::string html;                             // explain; the page to write
+  std::vector<std::string> budget;              // 60s of racing, 0.5 of --metric's loss
+  double max_error = 1e-2, search_seconds = 0;  // build --precision mixed
   std::string metric, types;
   bool resume = false;          // build --precision mixed
   std::string match;            // inspect; of names
@@ -53,6 +54,12 @@ struct Options {
 };
 
 BuildOptions build_options(const Options& options);
+/// What --budget allows. Throws kInvalidArgument with the forms expected.
+struct Budget {
+  double seconds = 0;  // of the race; 0: no limit
+  double loss = 0;     // by --metric
+};
+Budget parse_budget(const std::vector<std::string>& texts);
 enum class ShapeEnd : uint8_t { kLeast, kTuned, kMost };
 /// Parses NAME:1x3x224x224, or one end of ranges MIN..OPT..MAX. Throws kInvalidArgument with the form
 /// expected.

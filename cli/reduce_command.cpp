@@ -34,6 +34,7 @@ std::vector<std::string> build_words(const Options& o) {
   add("--precision-of", o.precision_of);
   add("--disable-pass", o.disabled_passes);
   add("--tactic", o.tactics);
+  add("--budget", o.budget);
   if (!o.target.empty()) add("--target", {o.target});
   for (const auto& [flag, is_set] : {std::pair{"--no-tune", o.no_tune},
                                      {"--no-verify", o.no_verify},

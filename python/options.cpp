@@ -66,6 +66,7 @@ BuildOptions options_from_kwargs(const nb::dict& kwargs) {
       {"device", [&](nb::handle v) { o.device = nb::cast<std::string>(v); }},
       {"threads", [&](nb::handle v) { o.threads = nb::cast<int>(v); }},
       {"shapes", [&](nb::handle v) { o.shapes = shapes_from_dict(nb::cast<nb::dict>(v)); }},
+      {"race_seconds", [&](nb::handle v) { o.race_seconds = nb::cast<double>(v); }},
       {"tune", [&](nb::handle v) { o.tune = nb::cast<bool>(v); }},
       {"verify", [&](nb::handle v) { o.verify = nb::cast<bool>(v); }},
       {"vendor_libraries", [&](nb::handle v) { o.vendor_libraries = nb::cast<bool>(v); }},

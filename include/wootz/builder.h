@@ -22,8 +22,11 @@ struct BuildOptions {
   std::string device = "cpu";
   int threads = 0;  // 0: every CPU that the process may use
   std::map<std::string, Dims>
-      shapes;                    // input shapes to tune for; others are guessed, and the guess is reported
-  bool tune = true;              // false: no timing, first guesses
+      shapes;        // input shapes to tune for; others are guessed, and the guess is reported
+  bool tune = true;  // false: no timing, first guesses
+  /// Seconds for the race, compiling of kernels included; regions that come later take the first tactic that
+  /// passes its check, which a remark counts. 0: no limit.
+  double race_seconds = 0;
   bool verify = true;            // hold the engine against the imported graph
   bool vendor_libraries = true;  // let oneDNN race
   /// "fp32": the types that the model states. "tf32", "fp16", "bf16": float32 values get that type where it

@@ -29,6 +29,7 @@ def build(model, **options):
     """Compiles an ONNX model (a path or the file's bytes) into an Engine.
 
     Options: device="cpu", threads=0 (all), shapes={name: dims} to tune for, tune=True, verify=True,
+    race_seconds=0 (no limit; later regions take the first tactic that passes its check),
     vendor_libraries=True, timing_cache="default" (a path, or None), marks=[inner tensors to return too],
     deterministic=False (the same bits for every batch, checked), decisions=None (a file of tactics to follow and add to),
     tactics=[patterns of those to use where they serve], reproducers="default" (folder for what shows a wrong tactic, or None),

@@ -55,6 +55,7 @@ def build(
     precision: str = "fp32",
     precision_of: Sequence[str] = ...,
     timing_cache: str | None = "default",
+    race_seconds: float = 0,
     deterministic: bool = False,
     decisions: str | PathLike[str] | None = None,
     tactics: Sequence[str] = ...,

@@ -17,8 +17,17 @@
 namespace wootz {
 namespace {
 
+constexpr double kMostRaceSeconds = 1e6;
+
 std::string cache_path(const std::string& asked) {
   return asked == "default" ? TimingCache::default_path() : asked;
+}
+
+double checked_race_seconds(const BuildOptions& o) {
+  if (o.race_seconds >= 0 && o.race_seconds <= kMostRaceSeconds) return o.race_seconds;
+  throw Error(ErrorKind::kInvalidArgument, "race_seconds: expected 0 (no limit) to " +
+                                               std::to_string(static_cast<int>(kMostRaceSeconds)) +
+                                               ", found " + std::to_string(o.race_seconds));
 }
 
 std::vector<Datum> ordered(const Graph& graph, const NamedData& named) {
@@ -39,6 +48,7 @@ CompileOptions compile_options(const BuildOptions& o, const Graph& graph) {
   c.shapes = o.shapes;
   c.verify_shapes = o.verify_shapes;
   c.tune = o.tune;
+  c.race_seconds = checked_race_seconds(o);
   c.verify = o.verify;
   c.allow_vendor_libraries = o.vendor_libraries;
   parse_precision(o.precision, c.precision);
@@ -110,6 +120,7 @@ Engine tune(const Engine& engine, const BuildOptions& options) {
   }
   RaceStepsOptions race;
   race.timing_cache = cache_path(options.timing_cache);
+  race.seconds = checked_race_seconds(options);
   race.race.allowed = [&](std::string_view id) { return options.vendor_libraries || !is_vendor_tactic(id); };
   race_steps(*tuned, *backend, dims, race);
   return Engine(std::move(tuned));

@@ -245,6 +245,7 @@ class Build {
   void race() {
     RaceStepsOptions o;
     o.race.tune = options_.tune;
+    o.seconds = options_.race_seconds;
     o.race.allowed = [this](std::string_view id) { return allowed(id); };
     if (!options_.tactics.empty())
       o.race.asked_for = [this](std::string_view id) {

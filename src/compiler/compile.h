@@ -28,6 +28,7 @@ struct CompileOptions {
   int threads = 0;                     // 0: all CPUs the process may use
   std::map<std::string, Dims> shapes;  // tuned shapes by input name; others are guessed and reported
   bool tune = true;                    // false: first guesses, no timing
+  double race_seconds = 0;             // 0: no limit
   bool verify = true;                  // the whole engine against the imported graph
   bool allow_vendor_libraries = true;  // oneDNN
   std::string timing_cache;            // path; empty: none

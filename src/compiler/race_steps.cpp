@@ -2,6 +2,7 @@
 #include "compiler/race_steps.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -147,6 +148,10 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
   Decisions decisions = options.decisions.empty() ? Decisions() : Decisions::load(options.decisions);
   RaceOptions race_options = options.race;
   race_options.decisions = &decisions;
+  if (options.seconds > 0)
+    race_options.until =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                               std::chrono::duration<double>(options.seconds));
   Race race(backend, engine.threads, cache, race_options);
   const bool on_device = as_device(backend) != nullptr;
   if (on_device) {
@@ -161,14 +166,21 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
   const auto smaller = smaller_batch(*engine.graph, dims);
   double check_ms = 0;
   std::map<size_t, RaceResult> results;
-  size_t raced = 0;
+  size_t raced = 0, untimed = 0;
   const auto order = in_racing_order(engine, plan, on_device);
   for (const auto& [index, node] : order) {
     if (options.progress) options.progress(raced++, order.size(), *node);
     RaceResult& result = results[index] = race.run(problem_of(*node, plan, on_device ? 1 : engine.threads),
                                                    bindings, smaller ? &*smaller : nullptr);
     check_ms += result.check_ms;
+    untimed += result.is_untimed;
   }
+  if (untimed > 0)
+    engine.remarks.push_back({"race",
+                              {},
+                              "the time to race was spent: " + std::to_string(untimed) + " of " +
+                                  std::to_string(order.size()) +
+                                  " regions have the first tactic that passed its check, untimed"});
   std::map<size_t, RaceWin> own;
   size_t i = 0;
   for (const auto& node : engine.graph->nodes()) {

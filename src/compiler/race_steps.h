@@ -12,6 +12,7 @@ namespace wootz {
 
 struct RaceStepsOptions {
   RaceOptions race;
+  double seconds = 0;        // of all races, by RaceOptions::until; 0: no limit
   std::string timing_cache;  // path; empty: none
   std::string decisions;     // path: what stands there is followed, what is new is added; empty: none
   std::function<void(size_t step, size_t steps, const Node&)> progress;

@@ -58,6 +58,7 @@ Race::~Race() = default;
 
 RaceResult Race::run(const Problem& problem, const Bindings& bindings, const SmallerBatch* smaller) {
   smaller_ = smaller;
+  tunes_ = options_.tune && has_time();
   const std::string key = problem_key(problem);
   const auto known = raced_.find(key);
   if (known == raced_.end()) return raced_.emplace(key, race(problem, bindings, key)).first->second;
@@ -70,6 +71,8 @@ RaceResult Race::run(const Problem& problem, const Bindings& bindings, const Sma
         (*win)->choice.packed = tactic->pack(problem, (*win)->choice.config);
   return result;
 }
+
+bool Race::has_time() const { return !options_.until || Clock::now() < *options_.until; }
 
 /// Every configuration of the tactics that serve the problem; kernels are made by make_kernels.
 std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceResult& result) const {
@@ -99,7 +102,7 @@ std::vector<Race::Candidate> Race::candidates_for(const Problem& problem, RaceRe
                             {std::string(tactic->id()), config.to_string(), 0, -1, ""},
                             {},
                             false});
-      if (!options_.tune) break;
+      if (!tunes_) break;
     }
   }
   const auto asked_for = [this](const Candidate& c) { return options_.asked_for(c.record.tactic_id); };
@@ -240,7 +243,7 @@ class Race::Proof {
 
   /// On the host the launch on random inputs, with cold weights, is the first round of timing too.
   void run(Candidate& c, InputKind kind) {
-    const bool times = kind == InputKind::kRandom && race_.options_.tune && !race_.device_;
+    const bool times = kind == InputKind::kRandom && race_.tunes_ && !race_.device_;
     if (times) evict_constants(c, problem_);
     const auto start = Clock::now();
     if (log_enabled(LogLevel::kDebug))
@@ -353,7 +356,7 @@ std::unique_ptr<Race::Proof> Race::check_all(std::vector<Candidate>& candidates,
   try {
     auto proof = std::make_unique<Proof>(problem, bindings, *this, result.check_ms);
     for (Candidate& c : candidates)
-      if (options_.tune && c.runs() && !is_reference(*c.tactic)) proof->holds(c);
+      if (tunes_ && c.runs() && !is_reference(*c.tactic)) proof->holds(c);
     return proof;
   } catch (const Error& e) {
     // Nothing runs on a lost device; with too little memory the reference alone would be slow without a word.
@@ -429,9 +432,10 @@ double Race::cost_us(const Candidate& c, const Problem& problem) const {
 RaceResult Race::race(const Problem& problem, const Bindings& bindings, const std::string& key) {
   if (!stream_) return first_compiled(problem);
   RaceResult result;
+  result.is_untimed = options_.tune && !tunes_;
   std::vector<Candidate> candidates = candidates_for(problem, result);
   keep_decided(candidates, key);
-  const bool trusts_cache = device_ && options_.tune && keep_known_winner(candidates, key);
+  const bool trusts_cache = device_ && tunes_ && keep_known_winner(candidates, key);
   std::unique_ptr<Proof> proof = check_all(candidates, problem, bindings, result);
   if (trusts_cache && std::none_of(candidates.begin(), candidates.end(),
                                    [](const Candidate& c) { return c.runs() && c.record.time_us > 0; })) {
@@ -439,10 +443,10 @@ RaceResult Race::race(const Problem& problem, const Bindings& bindings, const st
     candidates = candidates_for(problem, result);
     proof = check_all(candidates, problem, bindings, result);
   }
-  if (device_ && options_.tune && !trusts_cache) remember_failures(candidates, key);
+  if (device_ && tunes_ && !trusts_cache) remember_failures(candidates, key);
   const bool checked = std::any_of(candidates.begin(), candidates.end(),
                                    [](const Candidate& c) { return c.runs() && !is_reference(*c.tactic); });
-  if (options_.tune && checked && proof) time(candidates, *proof, problem, key);
+  if (tunes_ && checked && proof) time(candidates, *proof, problem, key);
   settle(candidates, proof.get(), problem, result);
   for (const Candidate& c : candidates) result.candidates.push_back(c.record);
   return result;

@@ -2,9 +2,11 @@
 // The race: every tactic that serves a problem is checked against the reference on random inputs, then timed
 // against the others; the fastest wins once it has passed on extreme inputs too.
 #pragma once
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -29,9 +31,12 @@ struct WrongTactic {
 };
 
 struct RaceOptions {
-  bool tune = true;              // false: the first guess that passes the check wins, untimed
-  double budget_ms = 400;        // for the rounds of one problem; at least two rounds are run
-  size_t checked_elements = 96;  // of each output
+  bool tune = true;        // false: the first guess that passes the check wins, untimed
+  double budget_ms = 400;  // for the rounds of one problem; at least two rounds are run
+  /// After it no race begins: the first guess that passes the check wins, untimed. On a device compiling
+  /// ahead takes at most half of what is left until then.
+  std::optional<std::chrono::steady_clock::time_point> until;
+  size_t checked_elements = 96;                             // of each output
   std::function<bool(std::string_view tactic_id)> allowed;  // empty: all
   /// Problems that such a tactic serves are left to it (and to the reference); empty: none is asked for.
   std::function<bool(std::string_view tactic_id)> asked_for;
@@ -52,7 +57,8 @@ struct RaceResult {
   std::optional<RaceWin> winner;  // nothing: no tactic serves the problem
   std::optional<RaceWin> own;     // the fastest that needs no vendor library, where the winner does
   std::vector<CandidateRecord> candidates;
-  double check_ms = 0;  // spent on verification
+  double check_ms = 0;      // spent on verification
+  bool is_untimed = false;  // no time was left (RaceOptions::until)
 };
 
 /// Whether the tactic calls a library that is loaded at run time.
@@ -97,6 +103,7 @@ class Race {
   void time_on_device(std::vector<Candidate*>& open, const ProblemBuffers& filled);
   RaceResult first_compiled(const Problem& problem) const;
   void keep_decided(std::vector<Candidate>& candidates, const std::string& key) const;
+  bool has_time() const;
   std::string cache_key(const Candidate& candidate, const std::string& problem) const;
   RaceResult race(const Problem& problem, const Bindings& bindings, const std::string& key);
 
@@ -110,6 +117,7 @@ class Race {
   std::map<std::string, RaceResult> raced_;
   std::set<std::string> proven_formulas_;  // on extreme inputs, by tactic
   const SmallerBatch* smaller_ = nullptr;  // of the problem in hand
+  bool tunes_ = false;                     // the problem in hand is timed
 };
 
 }  // namespace wootz

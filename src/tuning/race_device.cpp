@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The race on a device: kernels are made on all host threads, and timed in recordings.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <limits>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "base/log.h"
 #include "base/thread_pool.h"
@@ -68,26 +70,37 @@ void Race::compile_ahead(std::span<const Problem> problems,
   struct Job {
     const Problem* problem;
     Candidate candidate;
+    bool is_first;  // of its problem
   };
   std::vector<Job> jobs;
   std::set<std::string> seen;
+  tunes_ = options_.tune && has_time();
   for (const Problem& problem : problems) {
     const std::string key = problem_key(problem);
     if (!seen.insert(key).second) continue;
     RaceResult ignored;
     std::vector<Candidate> candidates = candidates_for(problem, ignored);
-    if (options_.tune) keep_known_winner(candidates, key);
+    if (tunes_) keep_known_winner(candidates, key);
     if (!stream_ && candidates.size() > 1) candidates.resize(1);  // nothing is raced
+    bool is_first = true;
     for (Candidate& c : candidates)
       if (!c.is_out && !std::string_view(c.record.tactic_id).starts_with("reference."))
-        jobs.push_back({&problem, std::move(c)});
+        jobs.push_back({&problem, std::move(c), std::exchange(is_first, false)});
   }
+  // With little time every problem has its first guess before any has a second.
+  const auto others =
+      std::stable_partition(jobs.begin(), jobs.end(), [](const Job& j) { return j.is_first; });
+  const size_t firsts = static_cast<size_t>(others - jobs.begin());
+  const Clock::time_point now = Clock::now();
+  const auto is_late = [&, half = options_.until ? now + (*options_.until - now) / 2 : now] {
+    return options_.until && Clock::now() >= half;
+  };
   std::atomic<size_t> done{0};
   const auto caller = std::this_thread::get_id();
   std::atomic<bool> cancelled{false};
   std::exception_ptr why;
   on_all_threads(jobs.size(), [&](size_t i) {
-    if (cancelled) return;
+    if (cancelled || (i >= firsts && is_late())) return;
     std::vector<Candidate> one;
     one.push_back(std::move(jobs[i].candidate));
     try {
@@ -96,10 +109,10 @@ void Race::compile_ahead(std::span<const Problem> problems,
     } catch (const Error&) {
       // The race meets it again and writes it down.
     }
-    const size_t now = ++done;
+    const size_t made = ++done;
     if (!progress || std::this_thread::get_id() != caller) return;
     try {
-      progress(now, jobs.size());
+      progress(made, jobs.size());
     } catch (...) {
       why = std::current_exception();
       cancelled = true;

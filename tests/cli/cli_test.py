@@ -292,6 +292,15 @@ class CommandLine(unittest.TestCase):
         run = self.check(DONE, "", "build", self.model, "-o", "n.wtz", "--shapes", "x:1x3x8x8", "--timing-cache", "/proc/nowhere/t")
         self.assertIn("the timing cache was not written", run.stdout)
 
+    def test_the_time_to_race(self):
+        build = ["build", self.model, "-o", "b.wtz", "--shapes", "x:1x3x8x8", "--timing-cache", ""]
+        run = self.check(DONE, "", *build, "--budget", "0.000001s")
+        self.assertIn("the time to race was spent", run.stdout)
+        self.assertNotIn("the time to race", self.check(DONE, "", *build, "--budget", "60s").stdout)
+        for text in ("60m", "s", "-1s", "0s", "nans", ""):
+            self.check(WRONG_CALL, "--budget: expected seconds to race (60s)", *build, "--budget", text)
+        self.check(WRONG_CALL, "race_seconds: expected 0 (no limit) to 1000000", *build, "--budget", "1e7s")
+
     def test_ctrl_c_cancels_a_build(self):
         conv_model(self.path("deep.onnx"), layers=100, width=64)
         command = [COMMAND, "build", "deep.onnx", "-o", "deep.wtz", "--shapes", "x:1x3x192x192", "--timing-cache", ""]

@@ -2,6 +2,7 @@
 // The same decisions make the same engine.
 #include "tuning/decisions.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -42,6 +43,21 @@ TEST_F(DecisionFile, ARacedBuildIsMadeAgain) {
   EXPECT_EQ(text(), decided);
   EXPECT_EQ(first->facts.at("content_hash"), second->facts.at("content_hash"));
   EXPECT_EQ(first->facts.at("content_hash").size(), 32u);
+}
+
+TEST_F(DecisionFile, WithoutTimeToRaceTheFirstGuessIsTaken) {
+  options_.decisions = path_;
+  build(false);
+  const std::string guessed = text();
+  std::filesystem::remove(path_);
+  options_.race_seconds = 1e-9;
+  const auto engine = build(true);
+  EXPECT_EQ(text(), guessed);
+  for (const StepRecord& s : engine->steps)
+    for (const CandidateRecord& c : s.candidates) EXPECT_EQ(c.time_us, 0) << c.tactic_id;
+  EXPECT_TRUE(std::any_of(engine->remarks.begin(), engine->remarks.end(), [](const RemarkRecord& r) {
+    return r.text.find("the time to race was spent") != std::string::npos;
+  }));
 }
 
 TEST_F(DecisionFile, IsFollowedAgainstTheFirstGuess) {
