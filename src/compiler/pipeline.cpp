@@ -25,6 +25,7 @@
 #include "passes/precision/lower_precision.h"
 #include "passes/precision/weight_products.h"
 #include "passes/recognise/lower_attention.h"
+#include "passes/recognise/lower_group_query.h"
 #include "passes/recognise/missed_norms.h"
 #include "passes/recognise/narrow_masks.h"
 #include "passes/recognise/recognise_activations.h"
@@ -40,15 +41,17 @@ std::vector<Phase> pipeline() {
   return {
       // Shapes before rules: rules look at known shapes and constants.
       // Integer products before folding: it would make float32 of 8-bit weights.
-      {"clean", {integer_products(), weight_products(), fold_shapes(), fold_constants(), inline_branches()}, true},
+      {"clean",
+       {integer_products(), weight_products(), fold_shapes(), fold_constants(), inline_branches()},
+       true},
       // Norms before fold_batch_norm: it would take their factors and terms for a convolution's. Attention
       // after
       // eliminate_transposes, that leaves one transpose on each operand.
       {"simplify",
        {simplify_algebra(), recognise_norms(), recognise_activations(), expand_einsum(), absorb_pads(),
         fold_batch_norm(), flatten_volumes(), eliminate_reshapes(), eliminate_gathers(),
-        eliminate_transposes(), sink_transposes(), recognise_attention(), lower_attention(), narrow_masks(),
-        fold_shapes(), fold_constants(), inline_branches()},
+        eliminate_transposes(), sink_transposes(), recognise_attention(), lower_attention(),
+        lower_group_query(), narrow_masks(), fold_shapes(), fold_constants(), inline_branches()},
        true},
       // After fold_batch_norm, that knows convolutions.
       {"patches", {patch_products(), eliminate_reshapes(), eliminate_transposes()}, true},

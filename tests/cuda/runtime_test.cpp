@@ -173,6 +173,32 @@ TEST_F(CudaRuntime, ViewsThatBeginAnywhere) {
                            {half({1, 2, 40, 80}, 1), half({1, 2, 40, 64}, 2), half({1, 2, 40, 64}, 3)});
 }
 
+/// A step of a decoder: every step has a kernel of the device, and the cache comes back from it.
+TEST_F(CudaRuntime, AttentionWithACache) {
+  const std::string texts[] = {
+      R"(graph(%q: float16[2,4,1,16], %k: float16[2,2,1,16], %v: float16[2,2,1,16], %pk: float16[2,2,20,16], %pv: float16[2,2,20,16]) -> (%y, %ok, %ov) {
+%y, %ok, %ov = Attention(%q, %k, %v, _, %pk, %pv) {is_causal=1}
+})",
+      R"(graph(%q: float16[2,3,64], %k: float16[2,3,32], %v: float16[2,3,32], %pk: float16[2,2,20,16], %pv: float16[2,2,20,16], %c: float16[40,8], %s: float16[40,8]) -> (%y, %ok, %ov) {
+%n: int32[2] = constant [22, 17]
+%t: int32[] = constant 23
+%y, %ok, %ov = com.microsoft::GroupQueryAttention(%q, %k, %v, %pk, %pv, %n, %t, %c, %s) {do_rotary=1, kv_num_heads=2, num_heads=4, local_window_size=15}
+})"};
+  for (const std::string& text : texts) {
+    const auto engine = compile_for_gpu(text, {});
+    for (const StepRecord& s : engine->steps)
+      EXPECT_FALSE(!s.choices.empty() && s.choices[0].tactic_id.starts_with("reference.")) << text;
+    std::vector<Datum> inputs;
+    const std::unique_ptr<Graph> model = read_model(text);
+    for (const Value* v : model->inputs()) {
+      Dims dims;
+      for (const Dim& d : *v->type.shape) dims.push_back(d.value());
+      inputs.emplace_back(random_tensor(DType::kFloat16, dims, 3 + static_cast<int>(inputs.size())));
+    }
+    expect_matches_reference(text, engine, inputs);
+  }
+}
+
 TEST_F(CudaRuntime, MeasuresStepsAndPhases) {
   const auto engine = compile_for_gpu(kChain, {{"x", {64, 3}}, {"z", {64, 3}}});
   ExecutionState state(engine);

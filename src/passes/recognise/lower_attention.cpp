@@ -2,17 +2,17 @@
 #include "passes/recognise/lower_attention.h"
 
 #include <cmath>
-#include <limits>
 
 #include "passes/pattern/constants.h"
 #include "passes/pattern/match.h"
 #include "passes/pattern/patch.h"
 #include "passes/pattern/shapes.h"
+#include "passes/recognise/position_mask.h"
 
 namespace wootz {
 namespace {
 
-constexpr size_t kMask = 3, kPastKey = 4;
+constexpr size_t kMask = 3, kPastKey = 4, kPastValue = 5, kLengths = 6;
 
 class Lowering {
  public:
@@ -27,14 +27,14 @@ class Lowering {
                             : PatchOperand(node_.input(i)));
     const std::optional<double> scale = this->scale(flat);
     if (!scale) return std::nullopt;
-    if (Value* mask = input(kMask)) {
-      const auto additive = this->mask(mask, flat);
-      if (!additive) return std::nullopt;
-      inputs.push_back(*additive);
-    }
+    queries_ = length_of(node_.input(0), flat), keys_ = length_of(node_.input(1), flat);
+    for (size_t i = 1; i < 3; ++i) inputs[i] = with_past(inputs[i], i);
+    if (Value* past = input(kPastKey))
+      past_ = length_of(past, false), keys_ = symbols_.resolve(keys_ + past_);
     Attributes attributes;
     attributes.set("scale", static_cast<float>(*scale));
-    attributes.set("is_causal", node_.attributes.get<int64_t>("is_causal", 0));
+    attributes.set("is_causal", is_causal() && !stands_behind_keys() ? int64_t(1) : int64_t(0));
+    if (!add_masks(inputs)) return std::nullopt;
     PatchOperand y = patch_.node("wootz", "Attention", inputs, attributes, 1);
     if (flat) y = reshaped(transpose(patch_, y, {0, 2, 1, 3}), {0, 0, -1});
     patch_.replace(node_.output(0), y);
@@ -45,19 +45,79 @@ class Lowering {
   Value* input(size_t i) const { return i < node_.inputs().size() ? node_.input(i) : nullptr; }
 
   bool is_served() const {
-    for (size_t i = kPastKey; i < node_.inputs().size(); ++i)
-      if (node_.input(i)) return false;
-    for (size_t i = 1; i < node_.outputs().size(); ++i)
-      if (node_.output(i)) return false;
     const Attributes& a = node_.attributes;
-    if (a.get<float>("softcap", 0) != 0 || a.get<int64_t>("left_window_size", -1) >= 0 ||
-        a.get<int64_t>("right_window_size", -1) >= 0)
-      return false;
+    if (a.get<float>("softcap", 0) != 0 || (node_.outputs().size() > 3 && node_.output(3))) return false;
     for (size_t i = 0; i < 3; ++i)
       if (!is_float_value(node_.input(i)) || node_.input(i)->type.dtype != node_.input(0)->type.dtype ||
           !node_.input(i)->type.has_rank())
         return false;
+    for (size_t i : {kPastKey, kPastValue})
+      if (input(i) && (!has_rank(input(i), 4) || input(i)->type.dtype != node_.input(0)->type.dtype))
+        return false;
+    if (input(kLengths) && !has_rank(input(kLengths), 1)) return false;
     return heads_divide();
+  }
+
+  bool is_causal() const { return node_.attributes.get<int64_t>("is_causal", 0) != 0; }
+  int64_t window(const char* side) const { return node_.attributes.get<int64_t>(side, -1); }
+  /// Whether query 0 may stand elsewhere than at key 0.
+  bool stands_behind_keys() const { return input(kPastKey) || input(kLengths); }
+
+  Dim length_of(const Value* v, bool flat) const { return symbols_.resolve((*v->type.shape)[flat ? 1 : 2]); }
+
+  /// Keys or values behind the cache, which a step hands on.
+  PatchOperand with_past(PatchOperand fresh, size_t i) {
+    if (Value* past = input(kPastKey + i - 1)) {
+      Attributes attributes;
+      attributes.set("axis", int64_t(2));
+      fresh = patch_.node("Concat", {past, fresh}, attributes);
+    }
+    Value* const present = i < node_.outputs().size() ? node_.output(i) : nullptr;
+    if (present) patch_.replace(present, fresh.existing ? patch_.node("Identity", {fresh}) : fresh);
+    return fresh;
+  }
+
+  /// The operator's mask and what positions exclude, as one term. False where it is of a form that stays
+  /// with the operator.
+  bool add_masks(std::vector<PatchOperand>& inputs) {
+    std::optional<PatchOperand> selected = visible(), term;
+    const DType dtype = node_.input(0)->type.dtype;
+    if (unknown_) return false;
+    if (Value* mask = input(kMask)) {
+      if (!is_broadcast(mask)) return false;
+      if (mask->type.dtype == DType::kBool)
+        selected = selected ? patch_.node("And", {*selected, mask}) : PatchOperand(mask);
+      else if (mask->type.dtype == dtype)
+        term = PatchOperand(mask);
+      else
+        return false;
+    }
+    if (selected) {
+      const PatchOperand hidden = selection_term(patch_, *selected, dtype);
+      term = term ? patch_.node("Add", {*term, hidden}) : hidden;
+    }
+    if (term) inputs.push_back(*term);
+    return true;
+  }
+
+  std::optional<PatchOperand> visible() {
+    PositionMask m;
+    m.queries = queries_, m.keys = keys_;
+    m.left = window("left_window_size"), m.right = window("right_window_size");
+    // A single new token sees all keys up to itself, which are all.
+    const bool is_next_token =
+        !input(kLengths) && input(kPastKey) && queries_.is(1) && symbols_.equal(keys_, past_ + Dim(1));
+    m.is_causal = is_causal() && stands_behind_keys() && !is_next_token;
+    if (Value* lengths = input(kLengths)) {
+      const PatchOperand each = patch_.constant(Tensor::int64s(std::vector<int64_t>{-1, 1, 1, 1}));
+      m.end = patch_.node("Reshape", {lengths, each});
+      m.first = patch_.node("Sub", {*m.end, scalar(patch_, queries_)});
+    } else {
+      m.first = scalar(patch_, past_);
+    }
+    unknown_ = (m.is_causal || m.left >= 0 || m.right >= 0 || m.end) &&
+               (symbols_.depends_on_unknown(queries_) || symbols_.depends_on_unknown(keys_));
+    return unknown_ ? std::nullopt : visible_keys(patch_, m);
   }
 
   bool heads_divide() const {
@@ -84,30 +144,19 @@ class Lowering {
     return 1 / std::sqrt(static_cast<double>(size));
   }
 
-  /// The mask as a term: a selection puts -infinity where it does not hold. One that is shorter than the keys
-  /// stays with the operator.
-  std::optional<PatchOperand> mask(Value* mask, bool flat) {
-    const Value* k = node_.input(1);
-    if (!mask->type.has_rank() || mask->type.rank() == 0 || mask->type.rank() > 4) return std::nullopt;
-    const Dim keys = (*k->type.shape)[flat ? 1 : 2], own = mask->type.shape->back();
-    if (!symbols_.equal(own, keys)) return std::nullopt;
-    if (mask->type.rank() == 4 && !symbols_.equal((*mask->type.shape)[0], Dim(1)) &&
-        !symbols_.equal((*mask->type.shape)[0], (*node_.input(0)->type.shape)[0]))
-      return std::nullopt;
-    const DType dtype = node_.input(0)->type.dtype;
-    if (mask->type.dtype == DType::kBool) {
-      const PatchOperand zero = patch_.constant(tensor_from_doubles(dtype, {}, {0}));
-      const PatchOperand none =
-          patch_.constant(tensor_from_doubles(dtype, {}, {-std::numeric_limits<double>::infinity()}));
-      return patch_.node("Where", {mask, zero, none});
-    }
-    if (mask->type.dtype != dtype) return std::nullopt;
-    return PatchOperand(mask);
+  /// Whether the mask broadcasts to the scores. One that is shorter than the keys stays with the operator.
+  bool is_broadcast(const Value* mask) const {
+    if (!mask->type.has_rank() || mask->type.rank() == 0 || mask->type.rank() > 4) return false;
+    if (!symbols_.equal(mask->type.shape->back(), keys_)) return false;
+    return mask->type.rank() != 4 || symbols_.equal((*mask->type.shape)[0], Dim(1)) ||
+           symbols_.equal((*mask->type.shape)[0], (*node_.input(0)->type.shape)[0]);
   }
 
   Node& node_;
   const SymbolTable& symbols_;
   Patch patch_;
+  Dim queries_, keys_, past_ = 0;
+  bool unknown_ = false;  // a size that positions need
 };
 
 bool run_lower_attention(Graph& graph, PassContext& context) {
@@ -125,7 +174,9 @@ bool run_lower_attention(Graph& graph, PassContext& context) {
 }  // namespace
 
 Pass lower_attention() {
-  return {"lower_attention", "ai.onnx Attention without cache, window or soft cap becomes wootz.Attention.",
+  return {"lower_attention",
+          "ai.onnx Attention without a soft cap becomes wootz.Attention: caches are joined, windows and "
+          "lengths become masks.",
           run_lower_attention};
 }
 

@@ -4,7 +4,9 @@
 
 namespace wootz {
 
-/// ai.onnx Attention without a cache, a window or a soft cap becomes wootz.Attention, which kernels serve.
+/// ai.onnx Attention without a soft cap or its scores as an output becomes wootz.Attention, which kernels
+/// serve. A cache is joined by Concat; windows, lengths of an outside cache and causal order behind a cache
+/// become a mask.
 Pass lower_attention();
 
 }  // namespace wootz
