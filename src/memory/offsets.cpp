@@ -28,10 +28,12 @@ std::vector<size_t> rounded_sizes(std::span<const Lifetime> lifetimes, size_t al
   return sizes;
 }
 
+/// Puts the buffers of `order` into gaps between those already `placed`; returns where the highest of them
+/// ends.
 size_t place_in_order(std::span<const Lifetime> lifetimes, std::span<const size_t> sizes,
-                      std::span<const size_t> order, std::vector<size_t>& offsets) {
+                      std::span<const size_t> order, std::vector<size_t>& offsets,
+                      std::vector<size_t> placed = {}) {
   size_t peak = 0;
-  std::vector<size_t> placed;
   std::vector<std::pair<size_t, size_t>> neighbours;
   for (size_t i : order) {
     neighbours.clear();
@@ -111,6 +113,21 @@ OffsetPlan stack_offsets(std::span<const Lifetime> lifetimes, std::span<const si
     plan.peak_bytes = std::max(plan.peak_bytes, plan.offsets[v] + sizes[v]);
   }
   return plan;
+}
+
+OffsetPlan fill_gaps(std::span<const Lifetime> lifetimes, const OffsetPlan& plan, size_t alignment) {
+  const std::vector<size_t> sizes = rounded_sizes(lifetimes, alignment);
+  std::vector<size_t> placed, order;
+  for (size_t i = 0; i < plan.offsets.size(); ++i)
+    if (sizes[i]) placed.push_back(i);
+  for (size_t i = plan.offsets.size(); i < sizes.size(); ++i) order.push_back(i);
+  OffsetPlan filled;
+  filled.offsets = plan.offsets;
+  filled.offsets.resize(sizes.size(), 0);
+  filled.live_bound_bytes = live_bound(lifetimes, sizes);
+  filled.peak_bytes =
+      std::max(plan.peak_bytes, place_in_order(lifetimes, sizes, order, filled.offsets, std::move(placed)));
+  return filled;
 }
 
 std::vector<size_t> peak_chain(std::span<const Lifetime> lifetimes, const OffsetPlan& plan,

@@ -33,6 +33,9 @@ std::vector<size_t> stacking_order(const OffsetPlan& plan);
 OffsetPlan stack_offsets(std::span<const Lifetime> lifetimes, std::span<const size_t> order,
                          size_t alignment = 64);
 
+/// As many buffers as `plan` has stay where they are; the rest of `lifetimes` goes into the lowest gaps.
+OffsetPlan fill_gaps(std::span<const Lifetime> lifetimes, const OffsetPlan& plan, size_t alignment = 64);
+
 /// Buffers whose sizes add up to the peak, lowest first: each lies directly on the one before.
 std::vector<size_t> peak_chain(std::span<const Lifetime> lifetimes, const OffsetPlan& plan,
                                size_t alignment = 64);

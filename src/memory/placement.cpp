@@ -2,10 +2,8 @@
 #include "memory/placement.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "device/region.h"
-#include "memory/offsets.h"
 #include "memory/view.h"
 
 namespace wootz {
@@ -54,16 +52,14 @@ bool is_laid_out(TensorDesc desc, const View& view, Layout layout) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing,
-          std::span<const Value* const> stacking = {})
+  Planner(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing)
       : graph_(graph),
         bindings_(bindings),
         sharing_(sharing.begin(), sharing.end()),
-        stacking_(stacking),
         links_(value_id_count(graph)),
         settled_(links_.size(), 0) {}
 
-  ShapePlan run(bool assign) {
+  ShapePlan run() {
     // A decision may not hold at these shapes (sizes of 1 make views that larger ones do not allow): it is
     // dropped for this shape, and the rest is laid out anew.
     do {
@@ -78,7 +74,7 @@ class Planner {
       for (const auto& v : graph_.values()) settle(*v);
     } while (broken_);
     plan_.sharing = sharing_;
-    if (assign) assign_buffers();
+    for (const Link& l : links_) plan_.storage.push_back(l.parent);
     return std::move(plan_);
   }
 
@@ -214,95 +210,9 @@ class Planner {
     p.desc.strides = view->strides;
   }
 
-  const Value* root(const Value* v) {
-    while (links_[static_cast<size_t>(v->id())].parent) v = links_[static_cast<size_t>(v->id())].parent;
-    return v;
-  }
-
-  /// Positions of `owners` in the order of the given stacking; owners that it lacks (a view that does not
-  /// hold at these shapes) come last.
-  std::vector<size_t> stacked(std::span<const Value* const> owners) const {
-    std::vector<size_t> rank(links_.size(), stacking_.size()), order(owners.size());
-    for (size_t i = 0; i < stacking_.size(); ++i) rank[static_cast<size_t>(stacking_[i]->id())] = i;
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return rank[static_cast<size_t>(owners[a]->id())] < rank[static_cast<size_t>(owners[b]->id())];
-    });
-    return order;
-  }
-
-  OffsetPlan place(std::span<const Lifetime> lifetimes, std::span<const Value* const> owners) {
-    OffsetPlan offsets;
-    if (!stacking_.empty()) offsets = stack_offsets(lifetimes, stacked(owners));
-    const auto most = static_cast<size_t>(kStackingSlack * static_cast<double>(offsets.live_bound_bytes));
-    if (stacking_.empty() || offsets.peak_bytes > most) {
-      const OffsetPlan anew = plan_offsets(lifetimes);
-      plan_.is_planned_anew = !stacking_.empty() && anew.peak_bytes < offsets.peak_bytes;
-      // Stacked in its own order a plan is never larger, and every buffer lies on another.
-      if (stacking_.empty() || plan_.is_planned_anew)
-        offsets = stack_offsets(lifetimes, stacking_order(anew));
-    }
-    for (size_t i : stacking_order(offsets)) plan_.stacking.push_back(owners[i]);
-    for (size_t i : peak_chain(lifetimes, offsets)) plan_.peak_chain.push_back(owners[i]);
-    return offsets;
-  }
-
-  /// Graph outputs live in the caller's buffers where they own their storage; the rest of the arena is
-  /// planned.
-  void assign_buffers() {
-    std::vector<int> first(links_.size(), INT32_MAX), last(links_.size(), -1);
-    int step = 0;
-    const auto touch = [&](const Value* v) {
-      if (!v) return;
-      const auto r = static_cast<size_t>(root(v)->id());
-      first[r] = std::min(first[r], step);
-      last[r] = std::max(last[r], step);
-    };
-    for (const auto& node : graph_.nodes()) {
-      for (const Value* v : node->inputs()) touch(v);
-      for (const Value* v : node->outputs()) touch(v);
-      ++step;
-    }
-    for (const Value* v : graph_.outputs()) touch(v);
-
-    std::vector<int> output_of(links_.size(), -1);
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      const Value* v = graph_.outputs()[i];
-      if (at(v).kind == Placement::Kind::kArena && root(v) == v && at(v).desc.is_row_major() &&
-          output_of[static_cast<size_t>(v->id())] < 0)
-        output_of[static_cast<size_t>(v->id())] = static_cast<int>(i);
-    }
-    std::vector<Lifetime> lifetimes;
-    std::vector<const Value*> owners;
-    for (const auto& v : graph_.values()) {
-      if (at(v.get()).kind != Placement::Kind::kArena || root(v.get()) != v.get()) continue;
-      if (output_of[static_cast<size_t>(v->id())] >= 0) continue;
-      const TensorDesc& d = at(v.get()).desc;
-      lifetimes.push_back({static_cast<size_t>(d.size()) * dtype_size(d.dtype),
-                           first[static_cast<size_t>(v->id())], last[static_cast<size_t>(v->id())]});
-      owners.push_back(v.get());
-    }
-    const OffsetPlan offsets = place(lifetimes, owners);
-    std::vector<size_t> base(links_.size(), 0);
-    for (size_t i = 0; i < owners.size(); ++i)
-      base[static_cast<size_t>(owners[i]->id())] = offsets.offsets[i];
-    for (const auto& v : graph_.values()) {
-      Placement& p = at(v.get());
-      if (p.kind != Placement::Kind::kArena) continue;
-      const auto r = static_cast<size_t>(root(v.get())->id());
-      if (output_of[r] >= 0)
-        p.kind = Placement::Kind::kOutput, p.index = output_of[r];
-      else
-        p.offset_bytes += base[r];
-    }
-    plan_.arena_bytes = offsets.peak_bytes;
-    plan_.live_bound_bytes = offsets.live_bound_bytes;
-  }
-
   const Graph& graph_;
   const Bindings& bindings_;
   std::vector<StepSharing> sharing_;  // what still holds
-  std::span<const Value* const> stacking_;
   bool broken_ = false;
   std::vector<Link> links_;
   std::vector<char> settled_;
@@ -330,11 +240,13 @@ std::optional<Dims> concrete_dims(const Value& value, const Bindings& bindings) 
 
 ShapePlan plan_shapes(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing,
                       std::span<const Value* const> stacking) {
-  return Planner(graph, bindings, sharing, stacking).run(true);
+  ShapePlan plan = plan_strides(graph, bindings, sharing);
+  plan_arena(graph, plan, stacking);
+  return plan;
 }
 
 ShapePlan plan_strides(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing) {
-  return Planner(graph, bindings, sharing).run(false);
+  return Planner(graph, bindings, sharing).run();
 }
 
 Problem problem_of(const Node& node, const ShapePlan& plan, int threads) {

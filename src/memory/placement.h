@@ -49,15 +49,17 @@ struct Placement {
 };
 
 struct ShapePlan {
-  std::vector<Placement> values;     // by Value::id()
-  std::vector<char> interpreted;     // by step: run through references on data
-  std::vector<StepSharing> sharing;  // by step: the decisions that hold at these shapes
+  std::vector<Placement> values;      // by Value::id()
+  std::vector<char> interpreted;      // by step: run through references on data
+  std::vector<StepSharing> sharing;   // by step: the decisions that hold at these shapes
+  std::vector<const Value*> storage;  // by value: the one whose storage it lies in; null: its own
+  std::vector<size_t> workspaces;  // by step: where its kernel's workspace begins; empty: none was asked for
   size_t arena_bytes = 0;
   size_t live_bound_bytes = 0;
   /// Values that own arena memory, from the lowest offset up: at other shapes each lies on top of those
   /// before it that are alive with it.
   std::vector<const Value*> stacking;
-  /// Values whose sizes add up to arena_bytes; empty where no chain does.
+  /// Values whose sizes add up to arena_bytes; empty where no chain does, or one with a workspace in it.
   std::vector<const Value*> peak_chain;
   bool is_planned_anew = false;  // a given stacking was dropped: it would exceed the bound too far
 };
@@ -76,6 +78,11 @@ ShapePlan plan_shapes(const Graph& graph, const Bindings& bindings, std::span<co
 
 /// plan_shapes without offsets in the arena: enough to know every operand's dims and strides.
 ShapePlan plan_strides(const Graph& graph, const Bindings& bindings, std::span<const StepSharing> sharing);
+
+/// The rest of plan_shapes behind plan_strides. `workspaces` (bytes a step, or empty) lie in the arena too,
+/// each while its step runs: where `stacking` is followed, in the lowest gap that the values leave.
+void plan_arena(const Graph& graph, ShapePlan& plan, std::span<const Value* const> stacking = {},
+                std::span<const size_t> workspaces = {}, size_t alignment = 64);
 
 /// Whether a step can be computed by a proper kernel (not the reference) with these operands.
 using ServesStep =

@@ -18,9 +18,9 @@ struct DeviceSegment {
   std::vector<int> downloads, uploads;
 };
 
-/// Where things lie on both sides, and what is copied when. The device's buffer of a shape holds activations,
-/// workspace, then room for the graph's inputs and outputs; the host has pinned memory for these inputs and
-/// outputs, and, only where steps run on the host, a mirror of the activations at the same offsets.
+/// Where things lie on both sides, and what is copied when. The device's buffer of a shape holds activations
+/// and workspaces, then room for the graph's inputs and outputs; the host has pinned memory for these inputs
+/// and outputs, and, only where steps run on the host, a mirror of the activations at the same offsets.
 struct DevicePlan {
   std::vector<DeviceSegment> segments;
   std::vector<char> input_to_device;  // by graph input: some step on the device reads it

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <new>
 
-#include "base/alignment.h"
 #include "base/log.h"
 #include "device/device_backend.h"
 #include "device/region.h"
@@ -39,12 +38,7 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
                              std::span<const TacticRefusal> refused)
     : engine_(engine), device_(as_device(backend)) {
   const Bindings bindings = bind_shapes(*engine.graph, input_dims);
-  plan_ = plan_of(engine, bindings);
-  if (plan_.is_planned_anew && log_enabled(LogLevel::kInfo))
-    log(LogLevel::kInfo,
-        "memory planned anew for these input shapes: the engine's order of buffers would take "
-        "more than 5% above the bound of " +
-            std::to_string(plan_.live_bound_bytes) + " bytes");
+  plan_ = plan_strides(*engine.graph, bindings, sharing_of(engine));
   data_.resize(plan_.values.size());
   size_t index = 0;
   for (const auto& node : engine.graph->nodes()) {
@@ -52,17 +46,36 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
     ++index;
   }
   plan_releases();
-  size_t workspace = 0, host_workspace = 0;
-  for (const RunStep& s : steps_)
-    if (s.kernel) {
-      size_t& most = device_ && !s.on_device ? host_workspace : workspace;
-      most = std::max(most, s.kernel->workspace_bytes());
-    }
-  host_workspace_.resize(host_workspace);
-  // cuBLASLt refuses every algorithm where its workspace begins off 256 bytes.
-  workspace_offset_ = round_up(plan_.arena_bytes, device_ ? 256 : 64);
-  arena_bytes_ = workspace_offset_ + round_up(workspace, 64);
+  place_buffers();
   if (device_) plan_device_steps(threads);
+}
+
+/// Workspaces of the device's kernels, or of all on a host, lie in the arena; on the host beside a device one
+/// serves all kernels.
+void PreparedShape::place_buffers() {
+  std::vector<size_t> workspaces(steps_.size(), 0);
+  size_t beside = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i].kernel) continue;
+    const size_t bytes = steps_[i].kernel->workspace_bytes();
+    if (device_ && !steps_[i].on_device)
+      beside = std::max(beside, bytes);
+    else
+      workspaces[i] = bytes;
+  }
+  host_workspace_.resize(beside);
+  // cuBLASLt refuses every algorithm where its workspace begins off 256 bytes.
+  plan_arena(*engine_.graph, plan_, engine_.stacking, workspaces, device_ ? 256 : 64);
+  arena_bytes_ = plan_.arena_bytes;
+  if (plan_.is_planned_anew && log_enabled(LogLevel::kInfo))
+    log(LogLevel::kInfo,
+        "memory planned anew for these input shapes: the engine's order of buffers would take "
+        "more than 5% above the bound of " +
+            std::to_string(plan_.live_bound_bytes) + " bytes");
+}
+
+void* PreparedShape::workspace_of(size_t step, const RunBuffers& buffers) const {
+  return static_cast<char*>(buffers.arena) + plan_.workspaces[step];
 }
 
 void PreparedShape::make_step(size_t index, const Node& node, const StepRecord& record,
@@ -190,11 +203,10 @@ Status PreparedShape::run(const RunBuffers& buffers, Stream& stream, std::span<S
     patch(buffers);
     stream.begin_run();
     const auto begin = spans.empty() ? Clock::time_point{} : Clock::now();
-    void* workspace = static_cast<char*>(buffers.arena) + workspace_offset_;
     for (size_t i = 0; i < steps_.size(); ++i) {
       RunStep& s = steps_[i];
       const auto start = spans.empty() ? Clock::time_point{} : Clock::now();
-      run_step(i, buffers, workspace, stream);
+      run_step(i, buffers, workspace_of(i, buffers), stream);
       if (!spans.empty())
         spans[i] = {std::chrono::duration<double, std::micro>(start - begin).count(),
                     std::chrono::duration<double, std::micro>(Clock::now() - start).count()};

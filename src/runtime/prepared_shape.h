@@ -85,6 +85,8 @@ class PreparedShape {
   };
   void make_step(size_t index, const Node& node, const StepRecord& record, const Backend& backend,
                  int threads, std::span<const TacticRefusal> refused);
+  void place_buffers();
+  void* workspace_of(size_t step, const RunBuffers& buffers) const;
   void plan_releases();
   void resolve(void* arena);
   void patch(const RunBuffers& buffers);
@@ -133,7 +135,7 @@ class PreparedShape {
   std::vector<RunStep> steps_;
   std::vector<Slot> slots_;
   std::vector<Datum> data_;  // by value id, for dynamic values
-  size_t arena_bytes_ = 0, workspace_offset_ = 0;
+  size_t arena_bytes_ = 0;
   void* resolved_arena_ = nullptr;
   bool is_resolved_ = false;
 };

@@ -224,7 +224,6 @@ std::vector<Datum> PreparedShape::copies_on_device(std::span<Value* const> value
 
 void PreparedShape::launch_steps(size_t first, size_t last, const RunBuffers& buffers, DeviceStream& stream,
                                  std::span<StepSpan> spans) {
-  void* workspace = static_cast<char*>(buffers.arena) + workspace_offset_;
   for (size_t i = first; i < last; ++i) {
     RunStep& s = steps_[i];
     if (!s.kernel) continue;
@@ -233,7 +232,7 @@ void PreparedShape::launch_steps(size_t first, size_t last, const RunBuffers& bu
     if (is_seen) inputs = copies_on_device(s.node->inputs(), buffers, stream);
     const Range range(stream, range_name(*s.node));
     if (!spans.empty()) stream.mark(kFirstStep + 2 * i), stream.tag(i + 1);
-    s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
+    s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace_of(i, buffers), &stream});
     if (!spans.empty()) stream.mark(kFirstStep + 2 * i + 1), stream.tag(0);
     if (stream.has_failed()) {
       failed_step_ = i;

@@ -47,6 +47,37 @@ TEST(Compile, EveryShapeIsStackedAlikeAndNearTheBound) {
   }
 }
 
+// With a buffer a step beside them the values keep their order, and what a step works on stays apart.
+TEST(Compile, WorkspacesLieBetweenTheValues) {
+  CompileOptions options;
+  options.shapes["x"] = {2, 3, 8, 8};
+  const auto engine = compile_text(kSmallNet, options);
+  const Bindings bindings = bind_shapes(*engine->graph, std::vector<Dims>{{2, 3, 8, 8}});
+  const size_t alone = plan_of(*engine, bindings).arena_bytes;
+  for (const size_t bytes : {size_t{64}, size_t{1000}, 2 * alone}) {
+    ShapePlan plan = plan_strides(*engine->graph, bindings, sharing_of(*engine));
+    plan_arena(*engine->graph, plan, engine->stacking,
+               std::vector<size_t>(engine->graph->node_count(), bytes));
+    EXPECT_LE(double(plan.arena_bytes), kStackingSlack * double(plan.live_bound_bytes));
+    EXPECT_LE(plan.arena_bytes, alone + (bytes + 63) / 64 * 64);
+    size_t step = 0;
+    for (const auto& node : engine->graph->nodes()) {
+      const size_t begin = plan.workspaces[step++];
+      EXPECT_LE(begin + bytes, plan.arena_bytes);
+      const auto expect_apart = [&](const Value* v) {
+        const Placement& p = plan.values[static_cast<size_t>(v->id())];
+        if (p.kind != Placement::Kind::kArena) return;
+        const size_t end = p.offset_bytes + static_cast<size_t>(p.desc.size()) * dtype_size(p.desc.dtype);
+        EXPECT_TRUE(begin + bytes <= p.offset_bytes || begin >= end) << node->op << " " << v->name;
+      };
+      for (const Value* v : node->inputs())
+        if (v) expect_apart(v);
+      for (const Value* v : node->outputs())
+        if (v) expect_apart(v);
+    }
+  }
+}
+
 // Tuned where the branch over %a is the larger, run where the other one is: the stored order may not do.
 TEST(Compile, AStackingThatWastesMemoryIsReplaced) {
   const std::string text = R"(graph(%a: float32[n,1], %b: float32[m,1]) -> (%y, %z) {

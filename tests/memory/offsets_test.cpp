@@ -45,6 +45,22 @@ TEST(Offsets, EmptyBuffersTakeNoRoom) {
   EXPECT_EQ(plan_offsets({}).peak_bytes, 0u);
 }
 
+TEST(Offsets, WhatIsAddedLiesInTheGaps) {
+  const std::vector<Lifetime> chain = {{256, 0, 1}, {64, 1, 2}, {64, 2, 3}};
+  OffsetPlan plan = plan_offsets(chain);
+  std::vector<Lifetime> more = chain;
+  more.push_back({128, 2, 2});  // as large as what lies free below %b
+  more.push_back({128, 1, 1});  // %a and %b leave no gap
+  plan = fill_gaps(more, plan);
+  EXPECT_EQ(picture(more, plan, 4),
+            "a |##..| 0\n"
+            "b |.##.| 4\n"
+            "c |..##| 0\n"
+            "d |..#.| 1\n"
+            "e |.#..| 5\n"
+            "peak 7");
+}
+
 TEST(Offsets, RandomPlansKeepLiveBuffersApartAndNearTheBound) {
   std::mt19937 random(7);
   double worst = 1;
