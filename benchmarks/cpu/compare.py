@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares Wootz with ONNX Runtime on this machine's CPU, network by network.
 
-    compare.py FOLDER [NAME ...] [--batch 1 8] [--threads 2] [--rounds 7] [--json FILE]
+    compare.py FOLDER [NAME ...] [--batch 1 8] [--threads 2] [--rounds 7] [--memory] [--json FILE]
 
 FOLDER holds NAME.onnx and NAME.ref.npz (inputs in0, in1, ... of two samples), as networks.py exports them. Each runtime lives in a
 process of its own; they run in turn, one idle while the other works, and what is printed is the median over rounds of the ratio
 of their median times. Outputs are held against ONNX Runtime with its optimisations off; their error is divided by the standard
-deviation between samples, since with random weights outputs hardly vary.
+deviation between samples, since with random weights outputs hardly vary. With --memory only the peak memory of loading and the first
+run is compared, in processes in turn; that needs no quiet machine.
 """
 import argparse
 import datetime
@@ -125,6 +126,22 @@ def compare(folder, name, batch, arguments, scratch):
     return row
 
 
+def compare_memory(folder, name, batch, arguments, scratch):
+    model = os.path.join(folder, name + ".onnx")
+    inputs = os.path.join(scratch, "inputs.npz")
+    engine = os.path.join(arguments.engines or scratch, f"{name}_b{batch}.wtz")
+    arrays = write_inputs(folder, name, batch, inputs)
+    build_s = build_engine(model, arrays, arguments.threads, engine, arguments.timing_cache)
+    peaks = {"wootz": [], "onnxruntime": []}
+    for _ in range(arguments.rounds):
+        for runtime, found in peaks.items():
+            worker = Worker(runtime, model, arguments.threads, inputs, engine if runtime == "wootz" else None)
+            found.append(json.loads(worker.ask("memory")))
+            worker.close()
+    return dict(network=name, batch=batch, build_s=build_s, wootz_mb=float(np.median(peaks["wootz"])),
+                peer_mb=float(np.median(peaks["onnxruntime"])))
+
+
 def machine():
     text = open("/proc/cpuinfo").read()
     model = next((line.split(":")[1].strip() for line in text.splitlines() if line.startswith("model name")), "unknown")
@@ -132,6 +149,10 @@ def machine():
 
 
 def print_row(r):
+    if "ratio" not in r:
+        mark = " " if r["wootz_mb"] <= r["peer_mb"] else "*"
+        print(f"{r['network']:20} {r['batch']:3} {r['wootz_mb']:8.0f} {r['peer_mb']:8.0f}{mark} {r['build_s']:7.1f}", flush=True)
+        return
     mark = " " if r["ratio"] <= 1.02 else "*"
     wrong = "" if r["error"] <= BOUND else "  WRONG"
     print(f"{r['network']:20} {r['batch']:3} {r['wootz_ms']:10.2f} {r['peer_ms']:10.2f} {r['ratio']:6.2f}{mark} {r['error']:9.1e} "
@@ -148,6 +169,7 @@ def main():
     parser.add_argument("--slice-ms", type=float, default=600, help="milliseconds that one runtime works before the other's turn")
     parser.add_argument("--timing-cache", default=None)
     parser.add_argument("--engines", help="folder that keeps NAME_bBATCH.wtz; engines that lie there are not built again")
+    parser.add_argument("--memory", action="store_true", help="compare peak memory alone")
     parser.add_argument("--json", help="file for the results")
     arguments = parser.parse_args()
     import onnxruntime
@@ -155,13 +177,15 @@ def main():
 
     names = arguments.names or sorted(f[:-5] for f in os.listdir(arguments.folder) if f.endswith(".onnx"))
     print(f"Wootz {wootz.__version__} against ONNX Runtime {onnxruntime.__version__}, {arguments.threads} threads, {machine()}")
-    print(f"{'network':20} {'n':>3} {'Wootz ms':>10} {'ORT ms':>10} {'ratio':>6}  {'error':>9} {'MB':>8} {'ORT MB':>8} {'build s':>7}")
+    times = "" if arguments.memory else f"{'Wootz ms':>10} {'ORT ms':>10} {'ratio':>6}  {'error':>9} "
+    print(f"{'network':20} {'n':>3} {times}{'MB':>8} {'ORT MB':>8} {'build s':>7}")
     rows = []
     for name in names:
         for batch in [1] if name in STATIC else arguments.batch:
             with tempfile.TemporaryDirectory() as scratch:
                 try:
-                    rows.append(compare(arguments.folder, name, batch, arguments, scratch))
+                    measure = compare_memory if arguments.memory else compare
+                    rows.append(measure(arguments.folder, name, batch, arguments, scratch))
                 except wootz.Error as error:
                     print(f"{name:20} {batch:3} failed: {error}", flush=True)
                     rows.append(dict(network=name, batch=batch, failed=str(error)))
