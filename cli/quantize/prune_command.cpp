@@ -8,6 +8,7 @@
 
 #include "cli/output_path.h"
 #include "cli/progress.h"
+#include "cli/quantize/output_errors.h"
 #include "cli/quantize/prune_flags.h"
 #include "cli/quantize/sample_files.h"
 
@@ -16,25 +17,17 @@ namespace {
 
 constexpr size_t kPrunedShown = 10;
 
-nlohmann::json finite(double v) { return std::isfinite(v) ? nlohmann::json(v) : nlohmann::json(); }
-
 void print_pruned_json(const PruneReport& r, const std::string& output) {
   nlohmann::json j{{"model", output}, {"samples", r.samples}, {"notes", r.notes}};
-  j["nodes"] = j["outputs"] = nlohmann::json::array();
+  j["nodes"] = nlohmann::json::array();
+  j["outputs"] = output_errors_json(r.outputs);
   for (const PrunedNode& n : r.nodes)
     j["nodes"].push_back({{"name", n.name},
                           {"op", n.op},
                           {"pruned", n.pruned},
                           {"reason", n.reason},
                           {"zeros", n.zeros},
-                          {"sqnr_db", finite(n.sqnr_db)}});
-  for (const QuantizedOutput& o : r.outputs)
-    j["outputs"].push_back({{"name", o.name},
-                            {"max_abs", o.max_abs},
-                            {"relative", o.relative},
-                            {"sqnr_db", finite(o.sqnr_db)},
-                            {"cosine", o.cosine},
-                            {"top1", finite(o.top1)}});
+                          {"sqnr_db", number_or_null(n.sqnr_db)}});
   std::printf("%s\n", j.dump(1).c_str());
 }
 
@@ -54,12 +47,7 @@ void print_pruned_text(const PruneReport& r, const std::string& output) {
   for (size_t i = 0; i < std::min(pruned.size(), kPrunedShown); ++i)
     std::printf("  %6.1f %5.1f%%  %s %s\n", pruned[i]->sqnr_db, pruned[i]->zeros * 100, pruned[i]->op.c_str(),
                 pruned[i]->name.c_str());
-  for (const QuantizedOutput& o : r.outputs) {
-    std::printf("output %s: %.1f dB, cosine %.6f, largest error %.3g (%.2g of the largest value)",
-                o.name.c_str(), o.sqnr_db, o.cosine, o.max_abs, o.relative);
-    if (std::isfinite(o.top1)) std::printf(", same top-1 in %.1f%% of rows", o.top1 * 100);
-    std::printf("\n");
-  }
+  print_output_errors(r.outputs);
   for (const std::string& note : r.notes) std::printf("note: %s\n", note.c_str());
 }
 

@@ -10,6 +10,7 @@
 
 #include "cli/output_path.h"
 #include "cli/progress.h"
+#include "cli/quantize/output_errors.h"
 #include "cli/quantize/quantize_flags.h"
 #include "cli/quantize/sample_files.h"
 #include "cli/text_file.h"
@@ -37,26 +38,18 @@ std::pair<int64_t, int64_t> parse_size(const std::string& text) {
   return {height, width};
 }
 
-nlohmann::json number(double v) { return std::isfinite(v) ? nlohmann::json(v) : nlohmann::json(); }
-
 void print_json(const QuantizeReport& r, const std::string& output, const std::string& calibration) {
   nlohmann::json j{
       {"model", output}, {"calibration", calibration}, {"samples", r.samples}, {"notes", r.notes}};
-  j["nodes"] = j["outputs"] = nlohmann::json::array();
+  j["nodes"] = nlohmann::json::array();
+  j["outputs"] = output_errors_json(r.outputs);
   for (const QuantizedNode& n : r.nodes)
     j["nodes"].push_back({{"name", n.name},
                           {"op", n.op},
                           {"quantized", n.quantized},
                           {"reason", n.reason},
-                          {"own_sqnr_db", n.quantized ? number(n.own_sqnr_db) : nlohmann::json()},
-                          {"sqnr_db", n.quantized ? number(n.sqnr_db) : nlohmann::json()}});
-  for (const QuantizedOutput& o : r.outputs)
-    j["outputs"].push_back({{"name", o.name},
-                            {"max_abs", o.max_abs},
-                            {"relative", o.relative},
-                            {"sqnr_db", number(o.sqnr_db)},
-                            {"cosine", o.cosine},
-                            {"top1", number(o.top1)}});
+                          {"own_sqnr_db", n.quantized ? number_or_null(n.own_sqnr_db) : nlohmann::json()},
+                          {"sqnr_db", n.quantized ? number_or_null(n.sqnr_db) : nlohmann::json()}});
   std::printf("%s\n", j.dump(1).c_str());
 }
 
@@ -84,12 +77,7 @@ void print_text(const QuantizeReport& r, const std::string& output, const std::s
   for (size_t i = 0; i < std::min(measured.size(), kWorstShown); ++i)
     std::printf("  %6.1f %6.1f  %s %s\n", measured[i]->own_sqnr_db, measured[i]->sqnr_db,
                 measured[i]->op.c_str(), measured[i]->name.c_str());
-  for (const QuantizedOutput& o : r.outputs) {
-    std::printf("output %s: %.1f dB, cosine %.6f, largest error %.3g (%.2g of the largest value)",
-                o.name.c_str(), o.sqnr_db, o.cosine, o.max_abs, o.relative);
-    if (std::isfinite(o.top1)) std::printf(", same top-1 in %.1f%% of rows", o.top1 * 100);
-    std::printf("\n");
-  }
+  print_output_errors(r.outputs);
   for (const std::string& note : r.notes) std::printf("note: %s\n", note.c_str());
 }
 

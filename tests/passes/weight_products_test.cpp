@@ -85,7 +85,8 @@ TEST(WeightProducts, OthersStayAsTheyAre) {
   EXPECT_EQ(dequantized_products({.axis = 0, .block = 12}), 0);  // nibbles of a word would differ
   EXPECT_EQ(dequantized_products({.rows = 64}), 0);              // unpacking costs more
   EXPECT_EQ(dequantized_products({.rows = 8}), 1);
-  EXPECT_EQ(dequantized_products({}, "cuda"), 0);
+  EXPECT_EQ(dequantized_products({.rows = 8}, "cuda"), 1);
+  EXPECT_EQ(dequantized_products({.rows = 17}, "cuda"), 0);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// float32 product with weights of few bits, as weight_products makes it of a MatMul behind DequantizeLinear.
+// Product of rows with weights of few bits, as weight_products makes it of a MatMul behind DequantizeLinear.
 // Between operators of a compiled graph only.
 #include "ops/wootz/matmul_dequantized.h"
 
@@ -14,16 +14,18 @@ namespace wootz::op_matmul_dequantized {
 namespace {
 
 void infer(InferContext& c) {
-  c.check(c.dtype(0) == DType::kFloat32 && c.dtype(2) == DType::kFloat32,
-          "expected float32 operands and scales, found " + std::string(dtype_name(c.dtype(0))) + " and " +
-              std::string(dtype_name(c.dtype(2))));
-  if (!c.has_rank(0) || !c.has_rank(1)) return c.set_output(0, DType::kFloat32);
+  const DType type = c.dtype(0);
+  c.check((type == DType::kFloat32 || type == DType::kFloat16 || type == DType::kBFloat16) &&
+              c.dtype(2) == DType::kFloat32,
+          "expected rows of floats of 16 or 32 bits and float32 scales, found " +
+              std::string(dtype_name(c.dtype(0))) + " and " + std::string(dtype_name(c.dtype(2))));
+  if (!c.has_rank(0) || !c.has_rank(1)) return c.set_output(0, type);
   const Shape &a = c.shape(0), &q = c.shape(1);
   c.check(a.size() >= 2 && q.size() == 2, "expected rows [..., m, k] and weights [n, k]");
   c.equate(a.back(), q[1], "last dim of the first operand and of the weights");
   Shape y = a;
   y.back() = q[0];
-  c.set_output(0, DType::kFloat32, y);
+  c.set_output(0, type, y);
 }
 
 /// Operands of one run, checked.
@@ -58,16 +60,16 @@ void evaluate(EvalContext& c) {
     for (int64_t p = 0; p < o.k; ++p) weights[static_cast<size_t>(p * o.n + j)] = o.weight(j, p);
   const MatMulProblem problem = matmul_problem(o.a.dims(), Dims{o.k, o.n});
   const std::vector<double> left = o.a.to_doubles(), result = matmul<double>(problem, left, weights);
-  Tensor& y = c.output(0, DType::kFloat32, problem.output);
-  for (size_t i = 0; i < result.size(); ++i) y.as<float>()[i] = static_cast<float>(result[i]);
+  store_doubles(result, c.output(0, o.a.dtype(), problem.output));
 }
 
 void evaluate_elements(EvalContext& c, std::span<const int64_t> at, std::span<double> result) {
   const Operands o(c);
+  const std::vector<double> a = o.a.to_doubles();
   for (size_t i = 0; i < at.size(); ++i) {
-    const float* row = o.a.as<float>() + at[i] / o.n * o.k;
+    const double* row = a.data() + at[i] / o.n * o.k;
     double sum = 0;
-    for (int64_t p = 0; p < o.k; ++p) sum += static_cast<double>(row[p]) * o.weight(at[i] % o.n, p);
+    for (int64_t p = 0; p < o.k; ++p) sum += row[p] * o.weight(at[i] % o.n, p);
     result[i] = sum;
   }
 }
@@ -87,6 +89,10 @@ std::vector<Sample> samples() {
       {"float8",
        {sample_floats({1, 32}), sample_values(DType::kFloat8E4M3FN, {4, 32}, -400, 400, 2), scale({4, 1})},
        block(32)});
+  s.push_back({"rows of float16",
+               {sample_values(DType::kFloat16, {2, 32}, -1, 1, 5),
+                sample_values(DType::kInt8, {5, 32}, -127, 127, 2), scale({5, 2})},
+               block(16)});
   return s;
 }
 

@@ -382,7 +382,8 @@ class Tail {
   bool has_kernel_type(const Node& node) const {
     const DType main = main_.output(0)->type.dtype, type = node.output(0)->type.dtype;
     if (is_float8_product() && type == DType::kFloat8E4M3FN) return node.is("Cast");
-    if (main_.is("wootz", "MatMulDequantized")) return type == DType::kFloat32;
+    if (main_.is("wootz", "MatMulDequantized") && context_.target.name == "cpu")
+      return type == DType::kFloat32;
     if (is_float(main)) return type == main || (is_register_type(main) && is_register_type(type));
     const bool reads_main = std::any_of(node.inputs().begin(), node.inputs().end(),
                                         [&](const Value* v) { return v == main_.output(0); });

@@ -27,7 +27,8 @@ std::string number(double v) {
 
 class Chooser {
  public:
-  Chooser(const Graph& graph, const PrecisionOptions& options) : graph_(graph), options_(options) {}
+  Chooser(const Graph& graph, const PrecisionOptions& options, bool few_bits_of_16)
+      : graph_(graph), options_(options), few_bits_of_16_(few_bits_of_16) {}
 
   TypeChoice run() {
     for (const auto& node : graph_.nodes()) judge(*node);
@@ -50,9 +51,15 @@ class Chooser {
     if (t && !t->forced) *t = {DType::kFloat32, std::move(reason), false};
   }
 
+  PrecisionRule rule_of(const Node& node) const {
+    if (node.is("wootz", "MatMulDequantized") && !few_bits_of_16_)
+      return {PrecisionRole::kFloat32, "weights of few bits multiply float32 rows on this device"};
+    return precision_rule(node);
+  }
+
   /// The node alone: its operator, its constants, the ranges of its values.
   void judge(const Node& node) {
-    const PrecisionRule rule = precision_rule(node);
+    const PrecisionRule rule = rule_of(node);
     if (rule.role == PrecisionRole::kNone) return;
     NodeType t{options_.type, "", false};
     if (rule.role == PrecisionRole::kFloat32)
@@ -117,7 +124,7 @@ class Chooser {
         NodeType* t = find(node.get());
         if (!t || !matches_node(o.pattern, *node)) continue;
         used = true;
-        const PrecisionRule rule = precision_rule(*node);
+        const PrecisionRule rule = rule_of(*node);
         if (o.type != DType::kFloat32 && rule.role == PrecisionRole::kFloat32)
           t->reason = "asked for " + std::string(dtype_name(o.type)) + ", but: " + rule.reason;
         else
@@ -210,14 +217,15 @@ class Chooser {
 
   const Graph& graph_;
   const PrecisionOptions& options_;
+  const bool few_bits_of_16_;
   TypeChoice choice_;
   std::unordered_set<const Value*> unsafe_;  // products that may exceed the range
 };
 
 }  // namespace
 
-TypeChoice choose_types(const Graph& graph, const PrecisionOptions& options) {
-  return Chooser(graph, options).run();
+TypeChoice choose_types(const Graph& graph, const PrecisionOptions& options, bool few_bits_of_16) {
+  return Chooser(graph, options, few_bits_of_16).run();
 }
 
 }  // namespace wootz

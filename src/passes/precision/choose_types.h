@@ -23,8 +23,9 @@ struct TypeChoice {
 };
 
 /// Products get the low type; what lies between them follows unless a rule, a constant or a measured range
-/// forbids it; what lies between products and the graph's inputs and outputs stays float32. Throws
-/// kInvalidArgument where an override's pattern matches no node.
-TypeChoice choose_types(const Graph& graph, const PrecisionOptions& options);
+/// forbids it; what lies between products and the graph's inputs and outputs stays float32. `few_bits_of_16`:
+/// whether the target multiplies weights of few bits by 16-bit rows. Throws kInvalidArgument where an
+/// override's pattern matches no node.
+TypeChoice choose_types(const Graph& graph, const PrecisionOptions& options, bool few_bits_of_16);
 
 }  // namespace wootz

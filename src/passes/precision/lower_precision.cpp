@@ -89,7 +89,7 @@ class PrecisionLowering {
 
   /// takes_node_type before values were retyped.
   static bool takes_input_type(const Node& node, size_t i) {
-    if (node.is("Resize")) return i == 0;
+    if (node.is("Resize") || node.is("wootz", "MatMulDequantized")) return i == 0;
     return !node.is("wootz", "Attention") || i < 3;
   }
 
@@ -200,7 +200,7 @@ void tell(const Graph& graph, const TypeChoice& choice, const PrecisionLowering&
 bool run_lower_precision(Graph& graph, PassContext& context) {
   const PrecisionOptions& options = context.options.precision;
   if (!options.lowers() || !context.allow_patch("lower_precision")) return false;
-  const TypeChoice choice = choose_types(graph, options);
+  const TypeChoice choice = choose_types(graph, options, context.target.name == "cuda");
   PrecisionLowering lowering(graph, options, choice);
   lowering.run();
   tell(graph, choice, lowering, context);

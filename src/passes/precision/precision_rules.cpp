@@ -83,7 +83,8 @@ PrecisionRule precision_rule(const Node& node) {
   static const Names kLongSums = {"ReduceSum",    "ReduceSumSquare", "ReduceL1",   "ReduceL2",
                                   "ReduceLogSum", "ReduceLogSumExp", "ReduceProd", "CumSum"};
   if (!touches_float32(node) || node.is("Shape") || node.is("Size")) return {};
-  if (node.is("wootz", "Attention")) return {PrecisionRole::kProduct, ""};
+  if (node.is("wootz", "Attention") || node.is("wootz", "MatMulDequantized"))
+    return {PrecisionRole::kProduct, ""};
   if (!node.domain.empty()) return {PrecisionRole::kFloat32, "the operator has no 16-bit form"};
   if (!node.subgraphs().empty()) return {PrecisionRole::kFloat32, "its bodies stay as the model states them"};
   const bool float_in = is_float32(node.input(0)), float_out = is_float32(node.output(0));
@@ -100,7 +101,7 @@ PrecisionRule precision_rule(const Node& node) {
 
 bool takes_node_type(const Node& node, size_t index) {
   if (!is_float32(node.input(index))) return false;
-  if (node.is("Resize")) return index == 0;
+  if (node.is("Resize") || node.is("wootz", "MatMulDequantized")) return index == 0;
   if (node.is("wootz", "Attention")) return index < 3;
   return true;
 }

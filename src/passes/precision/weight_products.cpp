@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kLeastWeights = 1 << 14;  // below that float32 weights stay in the cache anyway
 constexpr int64_t kMostRows = 32;           // above that the unpacking costs more than the bytes saved
+constexpr int64_t kMostRowsOnGpu = 16;      // those of the kernel
 constexpr int64_t kBlockMultiple = 8;       // nibbles of a word share a scale
 
 bool is_weight_type(DType t) {
@@ -48,12 +49,12 @@ std::optional<Tensor> by_row(const Tensor& t, int64_t n, bool along_rows) {
   return tensor_from_doubles(t.dtype(), {n, 1}, values);
 }
 
-/// What `node` dequantizes; `k_axis` is the axis of its result that the product sums over.
-std::optional<Weights> read_weights(const Node& node, int64_t k_axis) {
+/// What `node` dequantizes for a product of the type; `k_axis` is the axis of its result that is summed over.
+std::optional<Weights> read_weights(const Node& node, int64_t k_axis, DType type) {
   const Value *x = node.input(0), *scale = node.input(1), *zero = node.input(2);
   if (!x->is_constant() || !scale->is_constant() || (zero && !zero->is_constant()) ||
-      x->constant->rank() != 2 || !is_weight_type(x->type.dtype) || scale->type.dtype != DType::kFloat32 ||
-      node.output(0)->type.dtype != DType::kFloat32 || x->constant->size() < kLeastWeights)
+      x->constant->rank() != 2 || !is_weight_type(x->type.dtype) || scale->type.dtype != type ||
+      node.output(0)->type.dtype != type || x->constant->size() < kLeastWeights)
     return std::nullopt;
   const bool turn = k_axis == 0;
   Weights w{turn ? turned(*x->constant) : *x->constant, {}, std::nullopt, 0};
@@ -75,21 +76,24 @@ std::optional<Weights> read_weights(const Node& node, int64_t k_axis) {
     const std::vector<double> v = t.to_doubles();
     return std::all_of(v.begin(), v.end(), [](double d) { return std::isfinite(d); });
   };
+  if (type != DType::kFloat32)
+    w.scales = tensor_from_doubles(DType::kFloat32, w.scales.dims(), w.scales.to_doubles());
   if (!finite(w.scales) || (is_float(w.q.dtype()) && !finite(w.q))) return std::nullopt;
   return w;
 }
 
-bool has_few_rows(const Value& y) {
+bool has_few_rows(const Value& y, int64_t most) {
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < y.type.shape->size(); ++d) {
     const Dim& dim = (*y.type.shape)[d];
     if (!dim.is_constant()) return true;  // the run may have one
     rows *= dim.value();
   }
-  return rows <= kMostRows;
+  return rows <= most;
 }
 
-std::optional<Patch> weight_product(Node& node) {
+/// `on_gpu`: rows of 16-bit floats, too.
+std::optional<Patch> weight_product(Node& node, bool on_gpu) {
   const bool gemm = node.is("Gemm");
   if (!gemm && !node.is("MatMul")) return std::nullopt;
   const Attributes& a = node.attributes;
@@ -98,8 +102,11 @@ std::optional<Patch> weight_product(Node& node) {
     return std::nullopt;
   Value* x = node.input(0);
   Value* y = node.output(0);
-  if (!x->type.has_rank() || x->type.rank() < 2 || x->type.dtype != DType::kFloat32 || !y->type.has_rank() ||
-      x->is_constant() || !has_few_rows(*y))
+  const DType type = x->type.dtype;
+  const bool has_kernel =
+      type == DType::kFloat32 || (on_gpu && (type == DType::kFloat16 || type == DType::kBFloat16));
+  if (!x->type.has_rank() || x->type.rank() < 2 || !has_kernel || !y->type.has_rank() || x->is_constant() ||
+      !has_few_rows(*y, on_gpu ? kMostRowsOnGpu : kMostRows))
     return std::nullopt;
   int64_t k_axis = gemm && a.get<int64_t>("transB", 0) != 0 ? 1 : 0;
   const Value* right = node.input(1);
@@ -108,7 +115,7 @@ std::optional<Patch> weight_product(Node& node) {
     right = t->input(0), k_axis = 1 - k_axis;
   }
   const Node* dequantize = produced_by(right, "DequantizeLinear");
-  const auto w = dequantize ? read_weights(*dequantize, k_axis) : std::nullopt;
+  const auto w = dequantize ? read_weights(*dequantize, k_axis, type) : std::nullopt;
   if (!w) return std::nullopt;
   Patch patch;
   Attributes attributes;
@@ -122,13 +129,13 @@ std::optional<Patch> weight_product(Node& node) {
 }
 
 bool run_weight_products(Graph& graph, PassContext& context) {
-  if (context.target.name != "cpu") return false;
+  const bool on_gpu = context.target.name == "cuda";
   bool changed = false;
   for (auto it = graph.nodes().begin(); it != graph.nodes().end();) {
     Node& node = **it++;
     for (Graph* inner : node.subgraphs()) changed |= run_weight_products(*inner, context);
     if (context.exhausted() || !is_live(node)) continue;
-    if (std::optional<Patch> patch = weight_product(node))
+    if (std::optional<Patch> patch = weight_product(node, on_gpu))
       changed |= apply_patch(*patch, node, "weight_products", context);
   }
   return changed;

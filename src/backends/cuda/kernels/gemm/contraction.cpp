@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/contraction_tail.h"
+#include "ops/doubles.h"
 #include "ops/nn/conv.h"
 
 namespace wootz {
@@ -29,6 +30,23 @@ std::optional<int32_t> zero_point(const Problem& problem, const Value* value) {
   const std::vector<int64_t> all = zero->to_int64s();
   if (std::any_of(all.begin(), all.end(), [&](int64_t z) { return z != all[0]; })) return std::nullopt;
   return static_cast<int32_t>(all[0]);
+}
+
+/// The weights as numbers [n, k] of a type.
+Tensor numbers_of(const FewBitWeights& w, DType type) {
+  const int64_t n = w.q->dims()[0], k = w.q->dims()[1], blocks = w.scales->dims()[1];
+  std::vector<double> values = w.q->to_doubles();
+  const std::vector<double> scales = w.scales->to_doubles();
+  const std::vector<double> zeros = w.zeros ? w.zeros->to_doubles() : std::vector<double>(scales.size());
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t p = 0; p < k; ++p) {
+      const auto at = static_cast<size_t>(j * blocks + p / w.block);
+      double& v = values[static_cast<size_t>(j * k + p)];
+      v = (v - zeros[at]) * scales[at];
+    }
+  Tensor numbers = Tensor::zeros(type, {n, k});
+  store_doubles(values, numbers);
+  return numbers;
 }
 
 struct Reader {
@@ -98,6 +116,33 @@ struct Reader {
     main_dims = g.batch;
     main_dims.push_back(g.m);
     main_dims.push_back(c.n);
+    flatten();
+    return std::nullopt;
+  }
+
+  /// wootz.MatMulDequantized: B lies as rows of k.
+  std::optional<std::string> read_few_bits() {
+    const Node& node = *view.main;
+    const TensorDesc &a = input_of(problem, c.a_input), &q = input_of(problem, c.b_input);
+    const auto constant = [&](size_t i) {
+      const Value* v = node.input(i);
+      return v ? input_of(problem, body_input_index(problem.body(), v)).constant : nullptr;
+    };
+    c.few_bits = {constant(1), constant(2), constant(3), node.attributes.get<int64_t>("block", 0)};
+    if (!c.few_bits->q || !c.few_bits->scales || (node.input(3) && !c.few_bits->zeros))
+      return "weights of few bits that are not constant";
+    const size_t rank = a.dims.size();
+    ProductShape& g = c.product;
+    g.m = a.dims[rank - 2], c.k = a.dims[rank - 1], c.n = q.dims[0];
+    g.a_row = a.strides[rank - 2], g.a_k = a.strides[rank - 1];
+    g.b_k = 1, g.b_n = c.k;
+    for (size_t d = 0; d + 2 < rank; ++d) {
+      g.batch.push_back(a.dims[d]), g.b_batch.push_back(0);
+      g.a_batch.push_back(a.dims[d] == 1 ? 0 : a.strides[d]);
+    }
+    main_dims = a.dims;
+    main_dims.back() = c.n;
+    c.b_element = c.element;
     flatten();
     return std::nullopt;
   }
@@ -224,7 +269,10 @@ std::optional<std::string> read_view(const Problem& problem, ContractionView vie
   c.result = problem.outputs[0].dtype;
   Reader reader{problem, c, std::move(view), {}, 0};
   const bool convolves = node.is("Conv") || node.is("ConvInteger");
-  auto why = convolves ? reader.read_conv() : node.is("Gemm") ? reader.read_gemm() : reader.read_matmul();
+  auto why = convolves                               ? reader.read_conv()
+             : node.is("Gemm")                       ? reader.read_gemm()
+             : node.is("wootz", "MatMulDequantized") ? reader.read_few_bits()
+                                                     : reader.read_matmul();
   if (why) return why;
   if (!convolves) reader.column_axis = reader.main_dims.size() - 1;
   return reader.finish();
@@ -256,7 +304,7 @@ bool ConvolutionShape::is_pointwise() const {
 }
 
 std::optional<std::string> Contraction::read(const Problem& problem, Contraction& c) {
-  auto view = view_contraction(problem.body(), {"MatMul", "Gemm", "Conv"});
+  auto view = view_contraction(problem.body(), {"MatMul", "Gemm", "Conv", "MatMulDequantized"});
   if (!view) return "not a matrix product or convolution with a pointwise tail";
   if (auto why = read_view(problem, std::move(*view), c)) return why;
   if (c.b_element != c.element) return "operands of two element types";
@@ -317,7 +365,8 @@ std::optional<int64_t> Contraction::y_pitch() const {
 }
 
 Tensor pack_columns(const Problem& problem, const Contraction& c, int64_t channel_multiple) {
-  const TensorDesc& b = input_of(problem, c.b_input);
+  const auto constant = c.few_bits ? std::make_shared<const Tensor>(numbers_of(*c.few_bits, c.element))
+                                   : input_of(problem, c.b_input).constant;
   int64_t channels = c.k, taps = 1, column = c.product.b_n, channel = c.product.b_k;
   if (c.is_convolution) {
     channels = c.conv.group_channels(), taps = c.conv.taps();
@@ -326,7 +375,7 @@ Tensor pack_columns(const Problem& problem, const Contraction& c, int64_t channe
   const int64_t padded = (channels + channel_multiple - 1) / channel_multiple * channel_multiple;
   Tensor packed = Tensor::zeros(c.b_element, {c.n, taps, padded});
   const size_t bytes = dtype_size(c.b_element);
-  const auto* from = static_cast<const char*>(b.constant->data());
+  const auto* from = static_cast<const char*>(constant->data());
   char* to = packed.as<char>();
   for (int64_t n = 0; n < c.n; ++n)
     for (int64_t t = 0; t < taps; ++t)

@@ -45,6 +45,13 @@ struct ProductShape {
   int64_t y_row = 0;  // its rows, where it has evenly spaced ones
 };
 
+/// Constant weights [n, k] of a product, (q - zero point) * scale, with a scale (and zero point) for each row
+/// and `block` of k.
+struct FewBitWeights {
+  std::shared_ptr<const Tensor> q, scales, zeros;  // zeros: null where all are 0
+  int64_t block = 0;
+};
+
 /// D[row, column] = sum over k of A[row, k] * B[column, k]; the tail makes the result of it.
 struct Contraction {
   ScalarProgram tail;  // operand 0 is the sum, in float32; bias and scales of the node come first
@@ -57,6 +64,8 @@ struct Contraction {
   /// become an 8-bit result behind the tail.
   int32_t a_zero = 0;
   std::optional<QuantizeTail> quantize;
+  /// B is what these stand for, rounded to `element` where pack_columns writes it.
+  std::optional<FewBitWeights> few_bits;
   bool is_convolution = false;
   ConvolutionShape conv;
   ProductShape product;
@@ -76,7 +85,8 @@ struct Contraction {
   /// The same of the result, columns adjacent.
   std::optional<int64_t> y_pitch() const;
 
-  /// Reads a region; or tells why it is something else. Fills everything above.
+  /// Reads a region of MatMul, Gemm, Conv or wootz.MatMulDequantized; or tells why it is something else.
+  /// Fills everything above.
   static std::optional<std::string> read(const Problem& problem, Contraction& contraction);
   /// The same of MatMulInteger and ConvInteger whose sums are cast to float32: 8-bit elements, B's around 0,
   /// one constant zero point of A. Operand 0 of the tail is the exact sum, cast.
