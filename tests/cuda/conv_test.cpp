@@ -114,6 +114,16 @@ TEST(CudaConv, ResultsThatNoBulkCopyWrites) {
       {kSm90});
 }
 
+/// Some of the last eight rows are missing. With a bias, and with a residual of float32.
+TEST(CudaConv, RowsWithoutGaps) {
+  const ConvolutionCase p = {
+      .n = 2, .c = 128, .h = 9, .w = 11, .m = 255, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}, .to_float = true};
+  expect_each(p, {kSm90});
+  ConvolutionCase narrow = p;
+  narrow.m = 21, narrow.h = 30, narrow.tail = TailKind::kResidualRelu;
+  expect_each(narrow, {kSm90});
+}
+
 TEST(CudaConv, ColumnsThatFillNoPanels) {
   // Enough tiles for weights that stay in shared memory, whole columns in one tile.
   expect_each({.n = 4, .c = 16, .h = 66, .w = 66, .m = 72, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}}, {kSm90});

@@ -141,6 +141,11 @@ inline void load_bytes(u32 to, const void* from, int bytes, u32 bar) {
   std::memcpy(emulation::shared_at(to), from, static_cast<size_t>(bytes));
   emulation::complete(bar, static_cast<u32>(bytes));
 }
+inline void store_bytes(void* to, u32 from, int bytes) {
+  if (from % 16 != 0 || reinterpret_cast<uintptr_t>(to) % 16 != 0 || bytes % 16 != 0)
+    emulation::stop("a bulk copy that is not on 16 bytes");
+  std::memcpy(to, emulation::shared_at(from), static_cast<size_t>(bytes));
+}
 inline void load_2d(u32 to, const TensorMap& map, u32 bar, int x, int y) {
   emulation::load_box(to, map, bar, {x, y, 0, 0, 0});
 }

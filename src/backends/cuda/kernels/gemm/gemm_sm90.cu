@@ -6,12 +6,14 @@
 // matrices, or an image read as columns of filter positions; POOL: of each 2x2 results the largest leaves (rows are the pooled
 // pixels, whose four results are computed one after the other); GATED: its channels are multiplied by an image's factors first. The constants in CAPITALS, wgmma() for n = BN and the tail
 // (finish, Tail, Row) come from the host. Results leave through shared memory and bulk copies; DIRECT: straight from registers,
-// for results of another type, rows that begin anywhere and tiles of any width.
+// for results of another type, rows that begin anywhere and tiles of any width; DENSE: rows of float32 that follow each other
+// without a gap are gathered in shared memory, eight at a time, and leave as one copy.
 
 #include "gemm/pipeline_sm90.cuh"
 
 constexpr int kPairs = BN / 8;  // of columns that a lane holds in one row
 constexpr int kPanels = BN / 64;
+static_assert(!DENSE || (DIRECT && N <= BN && !BATCHED && !GATED && sizeof(Result) == 4));
 static_assert(kRowBytes == 128 && BN % 8 == 0 && (DIRECT || BN % 64 == 0) && !(DIRECT && HAS_RESIDUAL));
 static_assert(!POOL || (CONVOLUTION && !PINGPONG && !B_RESIDENT && !GATED && !DIRECT && !HAS_RESIDUAL));
 constexpr int kBytesPanel = 64 * kRowBytes;
@@ -83,7 +85,44 @@ __device__ __forceinline__ void store_pieces(const float (&x)[2], const Rows4& t
 }
 #endif
 
-#if DIRECT
+#if DENSE
+constexpr int kBytesRows = (8 * N * 4 + 127) / 128 * 128;  // of eight rows
+static_assert(4 * ROW_BUFFERS * kBytesRows <= PANEL_BUFFERS * kBytesPanel);
+
+// The sixteen rows of a warp. Eight rows begin on 16 bytes, whatever N is.
+__device__ __forceinline__ void store_rows(const float (&sum)[BN / 2], const ColumnPair<Column> (&column_pairs)[HAS_COLUMN ? kPairs : 1],
+                                           const Tile& tile, int first_row, const Problem& p, const Tail& tail, int lane, u32 buffers) {
+  const float no_residual[2] = {};
+#pragma unroll
+  for (int lower = 0; lower < 2; ++lower) {
+    const int top = first_row + lower * 8, row = top + lane / 4;
+    const bool whole = top + 8 <= p.rows;
+    const Row at = row_at(tile.matrix, min(row, p.rows - 1), p.rows, tail);
+    const u32 buffer = buffers + lower % ROW_BUFFERS * kBytesRows;
+    if (lane == 0) stores_read<ROW_BUFFERS - 1>();
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      const int col = j * 8 + lane % 4 * 2;
+      if (col >= N) continue;
+      const ColumnPair<Column> both = HAS_COLUMN ? column_pairs[j] : ColumnPair<Column>{};
+      const float column[2] = {both.low(), both.high()};
+      float x[2] = {sum[j * 4 + lower * 2], sum[j * 4 + lower * 2 + 1]};
+      finish<2>(x, column, no_residual, at, col, tail);
+      const u32 to = buffer + (lane / 4 * N + col) * 4;
+      if (whole) {
+        store_word(to, wz::bits_of_float(x[0]));
+        if (N % 2 == 0 || col + 1 < N) store_word(to + 4, wz::bits_of_float(x[1]));
+      } else if (row < p.rows) {
+        store_result<2>(x, at, col, tail);
+      }
+    }
+    publish_shared();
+    __syncwarp();
+    if (whole && lane == 0) store_bytes((Result*)tail.y + (i64)top * N, buffer, 8 * N * 4);
+  }
+}
+#elif DIRECT
 // A lane has pairs of neighbouring columns of two rows; four lanes together write eight columns of a row.
 __device__ __forceinline__ void store_directly(const float (&sum)[BN / 2], const ColumnPair<Column> (&column_pairs)[HAS_COLUMN ? kPairs : 1],
                                                const Tile& tile, int first_row, const Problem& p, const Tail& tail, int lane) {
@@ -249,7 +288,12 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
 #endif
     if constexpr (PINGPONG) at.skip(kBlocksK);
 
-#if DIRECT
+#if DENSE
+#pragma unroll
+    for (int i = 0; i < M_BLOCKS; ++i)
+      store_rows(sum[i], column_pairs, tile, tile.row + first_row + i * 64 + warp * 16, p, tail, lane,
+                 panels + warp * ROW_BUFFERS * kBytesRows);
+#elif DIRECT
 #pragma unroll
     for (int i = 0; i < M_BLOCKS; ++i)
       store_directly(sum[i], column_pairs, tile, tile.row + first_row + i * 64 + warp * 16 + lane / 4, p, tail, lane);
@@ -306,7 +350,7 @@ __device__ void consume(const Shared& shared, const TensorMap& map_c, const Tens
     }
 #endif
   }
-  if (thread == 0) stores_done();
+  if (DENSE ? lane == 0 : thread == 0) stores_done();
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1) __cluster_dims__(CLUSTER, 1, 1)

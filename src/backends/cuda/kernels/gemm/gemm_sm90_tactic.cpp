@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "backends/cuda/cuda_tactics.h"
-#include "device/pooled_problem.h"
 #include "backends/cuda/kernels/gemm/hopper_operands.h"
 #include "backends/cuda/kernels/gemm/hopper_way.h"
 #include "base/error.h"
 #include "device/gated_problem.h"
+#include "device/pooled_problem.h"
 
 namespace wootz::cuda_gemm_sm90_tactic {
 namespace {
@@ -31,6 +31,11 @@ constexpr HopperWay kPooledWays[] = {{2, 128, 2, 0, 1, 0, 0}, {2, 64, 2, 0, 1, 0
 constexpr HopperWay kDirectWays[] = {
     {2, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 0, 2, 1, 0, 1}, {1, 0, 3, 0, 1, 0, 0, 1}, {1, 0, 2, 0, 1, 0, 0, 1},
     {1, 0, 2, 0, 2, 0, 0, 1}, {1, 0, 2, 1, 1, 0, 0, 1}, {2, 0, 2, 1, 1, 0, 1, 1}, {1, 0, 2, 1, 1, 0, 1, 1}};
+
+// Rows of float32 without a gap between them, through shared memory: all columns in one tile.
+constexpr int64_t kDense = 2;
+constexpr HopperWay kDenseWays[] = {
+    {1, 0, 2, 1, 1, 0, 0, kDense}, {1, 0, 2, 1, 1, 0, 1, kDense}, {1, 0, 2, 0, 1, 0, 0, kDense}};
 // Registers of a consumer's sums.
 constexpr int64_t kMostSums = 128, kMostSumsOfThree = 96;
 constexpr int64_t kWidestNarrow = 48;
@@ -38,6 +43,7 @@ constexpr int64_t kWidestNarrow = 48;
 /// Buffers in shared memory.
 struct Room {
   int64_t panels = 0, stages = 0, bytes = 0;
+  int64_t row_buffers = 1;  // of a warp, of eight rows each
 };
 
 /// A product or convolution, whose input may be multiplied by one factor an image and channel first, or of
@@ -87,7 +93,8 @@ class GemmSm90 final : public Tactic {
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     // There are more to choose from without panels, and where few tiles wait for what they read.
     const bool few = o.rows() * o.contraction().n <= int64_t{64 * 64} * 2 * target_.multiprocessors;
-    const size_t most = o.contraction().n % 64 == 0 && !few ? 6 : 9;
+    const size_t most =
+        (o.contraction().n % 64 == 0 && !few ? 6 : 9) + (is_dense(o) ? std::size(kDenseWays) : 0);
     std::vector<TacticConfig> list;
     for (size_t i = 0; i < std::min(most, rated.size()); ++i) list.push_back(rated[i].second);
     return list;
@@ -147,7 +154,7 @@ class GemmSm90 final : public Tactic {
       launch.null();
     else
       launch.input(static_cast<size_t>(o.gate)).begins_on(4);
-    tail.add_parameters(launch);
+    tail.add_parameters(launch, way.direct == kDense ? 16 : 1);
     return kernel;
   }
 
@@ -197,6 +204,11 @@ class GemmSm90 final : public Tactic {
     // Panels of 64 columns would be partly empty: one column of tiles may fit better.
     const bool fits_panels = n % 64 == 0 || n > 256;
     if (o.has_result_map() && (fits_panels || o.is_pooled())) return list;
+    if (is_dense(o))
+      for (HopperWay way : kDenseWays) {
+        way.bn = n <= kWidestNarrow ? ceil_div(n, 8) * 8 : ceil_div(n, 16) * 16;
+        list.push_back(way);
+      }
     int64_t last = 0;
     for (int64_t columns = 1; columns == 1 || n > 96 * (columns - 1); ++columns) {
       const int64_t bn = n <= kWidestNarrow ? ceil_div(n, 8) * 8 : ceil_div(ceil_div(n, columns), 16) * 16;
@@ -210,6 +222,11 @@ class GemmSm90 final : public Tactic {
     return list;
   }
 
+  static bool is_dense(const GatedOperands& o) {
+    const Contraction& c = o.contraction();
+    return c.result == DType::kFloat32 && !c.quantize && c.n <= 256 && c.y_pitch() == c.n &&
+           !o.is_batched() && o.gate < 0 && !o.is_pooled() && o.staged(true).residual < 0;
+  }
   static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
   static int64_t tiles_m(const HopperWay& w, const GatedOperands& o) {
     return ceil_div(o.rows(), w.tile_rows() * (w.along_n ? 1 : w.cluster));
@@ -224,12 +241,28 @@ class GemmSm90 final : public Tactic {
     // A residual waits in the panels for its tile, so there must be one for each; otherwise two take turns.
     room.panels = o.staged(w.direct).residual >= 0 || all % 2 != 0 ? all : 2;
     if (w.direct) room.panels = 0;
-    const int64_t panel_bytes = w.consumers * room.panels * kPanelBytes;
     const int64_t resident = w.resident ? o.blocks_k() * w.bn * kRowBytes : 0;
     const int64_t stage = (w.tile_rows() + (w.resident ? 0 : w.bn)) * kRowBytes;
-    const int64_t left =
-        static_cast<int64_t>(target_.shared_bytes_per_block) - panel_bytes - resident - barriers;
-    room.stages = std::min(left / stage, kMostStages);
+    int64_t panel_bytes = 0;
+    const auto leave = [&](int64_t panels) {
+      room.panels = panels;
+      panel_bytes = w.consumers * panels * kPanelBytes;
+      const int64_t left =
+          static_cast<int64_t>(target_.shared_bytes_per_block) - panel_bytes - resident - barriers;
+      room.stages = std::min(left / stage, kMostStages);
+    };
+    const auto panels_of_rows = [&] {
+      constexpr int64_t kWarps = 4;
+      return ceil_div(kWarps * room.row_buffers * (ceil_div(8 * o.contraction().n * 4, 128) * 128),
+                      kPanelBytes);
+    };
+    if (w.direct == kDense) {
+      // With two, a warp goes on while what it wrote leaves.
+      room.row_buffers = 2, leave(panels_of_rows());
+      if (room.stages < 3) room.row_buffers = 1, leave(panels_of_rows());
+    } else {
+      leave(room.panels);
+    }
     room.bytes = room.stages * stage + panel_bytes + resident + 8 * (2 * room.stages + w.consumers + 1);
     return room;
   }
@@ -238,6 +271,7 @@ class GemmSm90 final : public Tactic {
   bool works(const HopperWay& w, const GatedOperands& o) const {
     const Contraction& c = o.contraction();
     if (!w.direct && !o.is_pooled() && !o.has_result_map()) return false;
+    if (w.direct == kDense && (!is_dense(o) || w.bn < c.n)) return false;
     if (room_for(w, o).stages < 2) return false;
     if (o.gate >= 0 && (w.m_blocks > 1 || w.bn > 128)) return false;  // fragments and factors need registers
     if (o.is_pooled() && (w.pingpong || w.resident || w.direct)) return false;
@@ -274,7 +308,8 @@ class GemmSm90 final : public Tactic {
     const double products = w.bn < 64 ? k / 32 * double(w.tile_rows() / 64 * (2048 + 32 * w.bn)) / 128
                                       : area * k / (w.bn >= 96 ? 4096.0 : 2600.0);
     const double copies = (w.cluster > 1 ? 0.8 : 1.0) * edge * k * 2 / (o.is_im2col() ? 50.0 : 115.0);
-    const double epilogue = area / 16.0 * (has_costly_tail(o.contraction().tail) ? 2 : 1);
+    const double epilogue =
+        area / (w.direct == kDense ? 32.0 : 16.0) * (has_costly_tail(o.contraction().tail) ? 2 : 1);
     const double main = std::max(products, copies);
     const double tile = w.pingpong ? std::max(main, epilogue / 2) + 150 : main + epilogue + 150;
     return waves * tile + (w.pingpong ? epilogue : 0) + 1500;
@@ -294,7 +329,8 @@ class GemmSm90 final : public Tactic {
     define("M_BLOCKS", w.m_blocks), define("BN", w.bn), define("CONSUMERS", w.consumers);
     define("PINGPONG", w.pingpong), define("CLUSTER", w.cluster), define("CLUSTER_ALONG_N", w.along_n);
     define("B_RESIDENT", w.resident), define("GROUP_M", 8);
-    define("STAGES", room.stages), define("PANEL_BUFFERS", room.panels), define("DIRECT", w.direct);
+    define("STAGES", room.stages), define("PANEL_BUFFERS", room.panels), define("DIRECT", w.direct != 0);
+    define("DENSE", w.direct == kDense), define("ROW_BUFFERS", room.row_buffers);
     return text;
   }
 

@@ -314,8 +314,8 @@ std::string TailSource::residual_type() const {
       memory_type(has ? contraction_.operands[static_cast<size_t>(staged_.residual)].dtype : result));
 }
 
-void TailSource::add_parameters(CudaLaunch& launch) const {
-  launch.output(0);
+void TailSource::add_parameters(CudaLaunch& launch, size_t result_begins_on) const {
+  launch.output(0).begins_on(result_begins_on);
   for (size_t i : inputs_) launch.input(i);
   std::array<int64_t, kMostStrides> values{};
   std::copy(strides_.begin(), strides_.end(), values.begin());

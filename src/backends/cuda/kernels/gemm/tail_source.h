@@ -32,8 +32,9 @@ class TailSource {
   /// 8-bit results quantized, packed_bytes and residual_byte (gemm_bytes_sm90.cu); Columns, where
   /// column_refusal() has no objection.
   const std::string& text() const { return text_; }
-  /// Adds the launch parameters that TAIL_PARAMETERS names; they are a function's last.
-  void add_parameters(CudaLaunch& launch) const;
+  /// Adds the launch parameters that TAIL_PARAMETERS names; they are a function's last. The kernel wants the
+  /// result on a multiple of so many bytes.
+  void add_parameters(CudaLaunch& launch, size_t result_begins_on = 1) const;
 
  private:
   void write_rows();
