@@ -69,6 +69,12 @@ TEST(PlannedCuda, Movement) {
         .input(random_tensor(dtype, {2, 3, 9, 81}, 3), Storage::kPadded)
         .node("Concat", {"0", "1", "2"}, {"y"}, attributes_of(P("axis", int64_t{-1})))
         .result("y");
+    suite.add("concat of narrow and wide pieces " + name(dtype, 0), "cuda.movement.copies")
+        .input(random_tensor(dtype, {5, 29, 2}))
+        .input(random_tensor(dtype, {5, 29, 40}, 2), Storage::kPadded)
+        .input(random_tensor(dtype, {5, 29, 158}, 3))
+        .node("Concat", {"0", "1", "2"}, {"y"}, attributes_of(P("axis", int64_t{-1})))
+        .result("y", Storage::kPadded);
     suite.add("a run of elements " + name(dtype, 0), "cuda.movement.copies")
         .input(random_tensor(dtype, {1021}))
         .node("Identity", {"0"}, {"y"})

@@ -167,57 +167,132 @@ PlannedLaunch write_copies(KernelWriter writer, const std::vector<CopyPiece>& pi
   return std::move(writer).finish("copies", static_cast<uint64_t>(copies.blocks()), kThreads);
 }
 
+namespace {
+
+/// Rows of all pieces side by side: read into shared memory, written whole.
+class RowsWriter {
+ public:
+  RowsWriter(KernelWriter writer, const std::vector<CopyPiece>& pieces, size_t axis, DType dtype)
+      : writer_(std::move(writer)), pieces_(pieces), axis_(axis), type_(memory_type(dtype)) {
+    std::vector<Dims> strides = {without_axis(pieces[0].to_strides)};
+    for (const CopyPiece& piece : pieces)
+      strides.push_back(without_axis(piece.from_strides)), width_ += piece.dims[axis];
+    walk_ = Walk::make(without_axis(pieces[0].dims), std::move(strides), 0);
+    while (rows_ * width_ * static_cast<int64_t>(dtype_size(dtype)) > (24 << 10)) rows_ /= 2;
+    index_ = walk_.fits_32_bits() && walk_.size() * width_ < int64_t{1} << 31 ? "u32" : "i64";
+  }
+
+  PlannedLaunch write() && {
+    const std::string size = std::to_string(walk_.size()) + "u";
+    writer_ << "constexpr int kRows = " << rows_ << ", kWidth = " << width_ << ";\n__shared__ " << type_
+            << " tile[kRows][kWidth | 1];\n"
+            << type_ << "* to = " << pieces_[0].to << " + " << pieces_[0].to_offset << "ll;\n"
+            << "const " << index_ << " first = static_cast<" << index_ << ">(blockIdx.x) * kRows;\n"
+            << "const int live = " << size << " - first < kRows ? static_cast<int>(" << size
+            << " - first) : kRows;\nconst int warp = threadIdx.x / 32, lane = threadIdx.x % 32;\n";
+    std::string which, all;  // whether a column, and whether every one, has another source than its own place
+    for (size_t k = 0; k < pieces_.size(); ++k) {
+      const std::string moves = name("moves", k);
+      read(k);
+      at_ += pieces_[k].dims[axis_];
+      which += k + 1 < pieces_.size() ? "column < " + std::to_string(at_) + " ? " + moves + " : " : moves;
+      all += (k ? " && " : "") + moves;
+    }
+    writer_ << "__syncthreads();\n";
+    if (is_dense()) store_dense(all);
+    writer_ << "#pragma unroll 4\nfor (int t = threadIdx.x; t < live * kWidth; t += " << kThreads
+            << ") {\nconst int r = t / kWidth, column = t % kWidth;\nif (!(" << which
+            << ")) continue;\nconst " << index_ << " row = first + r;\n"
+            << coordinates_text("row", walk_.dims, "c", index_) << "to[("
+            << offset_text(walk_.strides[0], walk_.dims, "c") << ") + column] = tile[r][column];\n}\n";
+    return std::move(writer_).finish("copies", static_cast<uint64_t>((walk_.size() + rows_ - 1) / rows_),
+                                     kThreads);
+  }
+
+ private:
+  static constexpr int64_t kWide = 24;  // columns that are worth a warp
+  static constexpr int64_t kHeld = 12;  // elements of a lane on their way
+
+  static std::string name(const char* what, size_t k) { return what + std::to_string(k); }
+  Dims without_axis(Dims dims) const {
+    dims.erase(dims.begin() + static_cast<int64_t>(axis_));
+    return dims;
+  }
+  /// Whether the result's rows follow each other without a gap, and the tile's as well.
+  bool is_dense() const {
+    Dims dense = contiguous_strides(walk_.dims);
+    for (int64_t& stride : dense) stride *= width_;
+    return width_ % 2 == 1 && walk_.strides[0] == dense;
+  }
+
+  void read(size_t k) {
+    const CopyPiece& piece = pieces_[k];
+    const std::string number = std::to_string(k);
+    writer_ << "const " << type_ << "* from" << number << " = " << piece.from << " + " << piece.from_offset
+            << "ll;\nconst bool moves" << number << " = static_cast<const void*>(from" << number
+            << ") != to + " << at_ << ";\nif (moves" << number << ")\n";
+    if (piece.from_strides[axis_] == 1 && piece.dims[axis_] >= kWide && piece.dims[axis_] <= 32 * kHeld)
+      read_by_warps(k);
+    else
+      read_by_threads(k);
+  }
+
+  /// Neighbouring threads read neighbours: along the row, or of several rows.
+  void read_by_threads(size_t k) {
+    const CopyPiece& piece = pieces_[k];
+    const std::string columns = std::to_string(piece.dims[axis_]);
+    const bool along = piece.from_strides[axis_] == 1 || walk_.strides[k + 1].back() != 1;
+    writer_ << "#pragma unroll 4\nfor (int t = threadIdx.x; t < kRows * " << columns << "; t += " << kThreads
+            << ") {\nconst int r = " << (along ? "t / " + columns : "t % kRows")
+            << ", column = " << (along ? "t % " + columns : "t / kRows") << ";\nif (r >= live) "
+            << (along ? "break" : "continue") << ";\nconst " << index_ << " row = first + r;\n"
+            << coordinates_text("row", walk_.dims, "c", index_) << "tile[r][" << at_ << " + column] = from"
+            << k << "[(" << offset_text(walk_.strides[k + 1], walk_.dims, "c") << ") + column * " << index_
+            << "(" << piece.from_strides[axis_] << ")];\n}\n";
+  }
+
+  /// A warp reads a row, so that its place is computed once; several rows are on their way.
+  void read_by_warps(size_t k) {
+    const int64_t columns = pieces_[k].dims[axis_], chunks = (columns + 31) / 32,
+                  rows = std::max<int64_t>(1, kHeld / chunks);
+    const std::string column = "i * 32 + lane",
+                      is_there = "if (" + column + " < " + std::to_string(columns) + ") ",
+                      over_rows = "#pragma unroll\nfor (int u = 0; u < " + std::to_string(rows) +
+                                  "; ++u) {\nconst int r = r0 + u * " + std::to_string(kThreads / 32) +
+                                  ";\nif (r >= live) break;\n",
+                      over_chunks =
+                          "#pragma unroll\nfor (int i = 0; i < " + std::to_string(chunks) + "; ++i)\n";
+    writer_ << "for (int r0 = warp; r0 < live; r0 += " << kThreads / 32 * rows << ") {\n"
+            << type_ << " held[" << rows << "][" << chunks << "];\n"
+            << over_rows << "const " << index_ << " row = first + r;\n"
+            << coordinates_text("row", walk_.dims, "c", index_) << "const " << type_ << "* mine = from" << k
+            << " + (" << offset_text(walk_.strides[k + 1], walk_.dims, "c") << ");\n"
+            << over_chunks << is_there << "held[u][i] = mine[" << column << "];\n}\n"
+            << over_rows << over_chunks << is_there << "tile[r][" << at_ << " + " << column
+            << "] = held[u][i];\n}\n}\n";
+  }
+
+  void store_dense(const std::string& all_move) {
+    writer_ << "if (" << all_move << ") {\n"
+            << type_ << "* out = to + static_cast<i64>(first) * kWidth;\nconst " << type_
+            << "* held = &tile[0][0];\n#pragma unroll 4\nfor (int t = threadIdx.x; t < live * kWidth; t += "
+            << kThreads << ") out[t] = held[t];\nreturn;\n}\n";
+  }
+
+  KernelWriter writer_;
+  const std::vector<CopyPiece>& pieces_;
+  size_t axis_;
+  std::string type_, index_;
+  Walk walk_;
+  int64_t width_ = 0, at_ = 0;  // of a row, and of the pieces before the one in hand
+  int64_t rows_ = 64;           // of a block, held in shared memory
+};
+
+}  // namespace
+
 PlannedLaunch write_rows(KernelWriter writer, const std::vector<CopyPiece>& pieces, size_t axis,
                          DType dtype) {
-  const auto without_axis = [&](Dims dims) {
-    dims.erase(dims.begin() + static_cast<int64_t>(axis));
-    return dims;
-  };
-  std::vector<Dims> strides = {without_axis(pieces[0].to_strides)};
-  int64_t width = 0;
-  for (const CopyPiece& piece : pieces)
-    strides.push_back(without_axis(piece.from_strides)), width += piece.dims[axis];
-  const Walk walk = Walk::make(without_axis(pieces[0].dims), std::move(strides), 0);
-  int64_t rows = 64;  // of a block, held in shared memory
-  while (rows * width * static_cast<int64_t>(dtype_size(dtype)) > (24 << 10)) rows /= 2;
-  const std::string index = walk.fits_32_bits() && walk.size() * width < int64_t{1} << 31 ? "u32" : "i64",
-                    type(memory_type(dtype));
-  writer << "constexpr int kRows = " << rows << ", kWidth = " << width << ";\n__shared__ " << type
-         << " tile[kRows][kWidth | 1];\n"
-         << type << "* to = " << pieces[0].to << " + " << pieces[0].to_offset << "ll;\n"
-         << "const " << index << " first = static_cast<" << index << ">(blockIdx.x) * kRows;\n"
-         << "const int live = " << walk.size() << "u - first < kRows ? static_cast<int>(" << walk.size()
-         << "u - first) : kRows;\n";
-  std::string moves;  // whether a column has another source than its own place
-  int64_t at = 0;
-  for (size_t k = 0; k < pieces.size(); ++k) {
-    const CopyPiece& piece = pieces[k];
-    const int64_t columns = piece.dims[axis], end = at + columns;
-    const std::string number = std::to_string(k);
-    // Neighbouring threads read neighbours: along the row, or of several rows.
-    const bool along = piece.from_strides[axis] == 1 || walk.strides[k + 1].back() != 1;
-    writer << "const " << type << "* from" << number << " = " << piece.from << " + " << piece.from_offset
-           << "ll;\nconst bool moves" << number << " = static_cast<const void*>(from" << number
-           << ") != to + " << at << ";\nif (moves" << number
-           << ")\n#pragma unroll 4\nfor (int t = threadIdx.x; t < kRows * " << columns
-           << "; t += " << kThreads << ") {\nconst int r = " << (along ? "t / " : "t % kRows")
-           << (along ? std::to_string(columns) : "")
-           << ", column = " << (along ? "t % " + std::to_string(columns) : "t / kRows")
-           << ";\nif (r >= live) " << (along ? "break" : "continue") << ";\nconst " << index
-           << " row = first + r;\n"
-           << coordinates_text("row", walk.dims, "c", index) << "tile[r][" << at << " + column] = from"
-           << number << "[(" << offset_text(walk.strides[k + 1], walk.dims, "c") << ") + column * " << index
-           << "(" << piece.from_strides[axis] << ")];\n}\n";
-    moves += k + 1 < pieces.size() ? "column < " + std::to_string(end) + " ? moves" + number + " : "
-                                   : "moves" + number;
-    at = end;
-  }
-  writer << "__syncthreads();\n#pragma unroll 4\nfor (int t = threadIdx.x; t < live * kWidth; t += "
-         << kThreads << ") {\nconst int r = t / kWidth, column = t % kWidth;\nif (!(" << moves
-         << ")) continue;\nconst " << index << " row = first + r;\n"
-         << coordinates_text("row", walk.dims, "c", index) << "to[("
-         << offset_text(walk.strides[0], walk.dims, "c") << ") + column] = tile[r][column];\n}\n";
-  return std::move(writer).finish("copies", static_cast<uint64_t>((walk.size() + rows - 1) / rows), kThreads);
+  return RowsWriter(std::move(writer), pieces, axis, dtype).write();
 }
 
 }  // namespace wootz
