@@ -27,6 +27,7 @@ ScratchFolder::~ScratchFolder() {
 
 int run_program(const std::vector<std::string>& words, const std::string& output) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -60,7 +60,7 @@ Budget parse_budget(const std::vector<std::string>& texts) {
     double number = 0;
     const auto [rest, error] = std::from_chars(text.data(), end, number);
     const std::string_view unit(rest, static_cast<size_t>(end - rest));
-    if (error != std::errc() || !std::isfinite(number) || number < 0 || (unit != "" && unit != "s") ||
+    if (error != std::errc() || !std::isfinite(number) || number < 0 || !(unit.empty() || unit == "s") ||
         (unit == "s" && number == 0))
       throw Error(ErrorKind::kInvalidArgument,
                   "--budget: expected seconds to race (60s) or the largest loss by --metric (0.5), found '" +

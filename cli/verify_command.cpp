@@ -47,9 +47,9 @@ std::vector<Case> read_cases(const std::string& path, const Engine& engine) {
     if (std::sscanf(name.c_str(), "c%d_%c%d%c", &k, &kind, &n, &extra) == 3) {
       Case& c = numbered.emplace(k, Case{"case " + std::to_string(k), {}, {}, {}}).first->second;
       const auto index = static_cast<size_t>(n);
-      const auto check = [&](size_t count, const char* what) {
+      const auto check = [&, &array = name](size_t count, const char* what) {
         if (index >= count)
-          throw Error(ErrorKind::kInvalidArgument, "'" + path + "': array '" + name + "': expected fewer " +
+          throw Error(ErrorKind::kInvalidArgument, "'" + path + "': array '" + array + "': expected fewer " +
                                                        what + ", the model has " + std::to_string(count));
       };
       if (kind == 'i') check(inputs.size(), "inputs"), c.inputs[inputs[index].name] = tensor;

@@ -25,6 +25,7 @@ template <class T, class Key>
 std::vector<T> worst(std::vector<T> list, bool all, Key&& key) {
   if (all || list.size() <= kShown) return list;
   std::vector<double> keys;
+  keys.reserve(list.size());
   for (const T& t : list) keys.push_back(key(t));
   std::nth_element(keys.begin(), keys.begin() + kShown - 1, keys.end(), std::greater<>());
   const double least = keys[kShown - 1];

@@ -132,7 +132,7 @@ void report_profile(const Engine& engine, const NamedData& inputs, const ExecOpt
 
 /// As trtexec's layer information words a tensor's layout and type; other types by their own names.
 std::string format_text(const nlohmann::json& value) {
-  const auto dtype = value["dtype"].get<std::string>();
+  auto dtype = value["dtype"].get<std::string>();
   static const std::map<std::string, std::pair<const char*, const char*>, std::less<>> kTexts = {
       {"float32", {"Row major linear FP32", "Channel major FP32 format"}},
       {"float16", {"Row major linear FP16 format", "Channel major FP16 format"}},
@@ -179,13 +179,15 @@ void report_layers(const Engine& engine, const ExecOptions& o) {
               {{"Name", v["name"]}, {"Dimensions", v["dims"]}, {"Format/Datatype", format_text(v)}});
       return list;
     };
-    layers.push_back({{"Name", name},
-                      {"LayerType", s["region"]},
-                      {"Inputs", values("inputs")},
-                      {"Outputs", values("outputs")},
-                      {"TacticName", s["tactic"].get<std::string>() +
-                                         (s["config"] == "" ? "" : " " + s["config"].get<std::string>())},
-                      {"Metadata", metadata_text(s["nodes"])}});
+    layers.push_back(
+        {{"Name", name},
+         {"LayerType", s["region"]},
+         {"Inputs", values("inputs")},
+         {"Outputs", values("outputs")},
+         {"TacticName", s["tactic"].get<std::string>() + (s["config"].get_ref<const std::string&>().empty()
+                                                              ? ""
+                                                              : " " + s["config"].get<std::string>())},
+         {"Metadata", metadata_text(s["nodes"])}});
   }
   for (const TensorInfo& t : engine.inputs()) bindings.push_back(t.name);
   for (const TensorInfo& t : engine.outputs()) bindings.push_back(t.name);

@@ -49,6 +49,7 @@ class StreamRun {
 
 InferenceRun time_inferences(const Engine& engine, const NamedData& inputs, const ExecOptions& o) {
   std::vector<std::unique_ptr<StreamRun>> streams;
+  streams.reserve(static_cast<size_t>(o.streams));
   for (int s = 0; s < o.streams; ++s) streams.push_back(std::make_unique<StreamRun>(engine, inputs));
   const auto warm = Clock::now();
   while (ms_since(warm) < o.warm_up_ms)

@@ -53,7 +53,7 @@ const WinogradTransforms& winograd_transforms(Isa isa);
 /// these the error is about a quarter of that with the usual 1 and 2.
 inline constexpr float kWinogradP = 0.70710678f, kWinogradQ = 1.41421356f;
 
-/// One 3x3 kernel `g` transformed into (M + 2)^2 products, row-major.
-void transform_winograd_kernel(int m, const double g[3][3], double* u);
+/// One 3x3 kernel transformed into (M + 2)^2 products, row-major.
+void transform_winograd_kernel(int m, const double kernel[3][3], double* u);
 
 }  // namespace wootz
