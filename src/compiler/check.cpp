@@ -115,7 +115,7 @@ class Plan {
     for (const std::string& origin : step.origins) it->nodes.push_back(origin);
   }
 
-  std::unique_ptr<Graph> graph_;
+  std::shared_ptr<Graph> graph_;
   const CheckOptions& options_;
   const Backend* backend_;
   int threads_;

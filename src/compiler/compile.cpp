@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "compiler/baseline.h"
 #include "compiler/choose_self_tests.h"
+#include "compiler/compile_bodies.h"
 #include "compiler/marks.h"
 #include "compiler/pipeline.h"
 #include "compiler/race_steps.h"
@@ -75,6 +76,7 @@ class Build {
     race();
     describe();
     leave_out_refused();
+    if (!device_) compile_bodies(*engine_, options_, tuned_dims_);
     verify();
     return engine_;
   }

@@ -13,6 +13,7 @@
 #include "passes/fold_constants.h"
 #include "passes/fold_shapes.h"
 #include "passes/fuse/fuse.h"
+#include "passes/hoist_loop_states.h"
 #include "passes/inline_branches.h"
 #include "passes/layout/assign_layouts.h"
 #include "passes/merge_duplicate_nodes.h"
@@ -42,7 +43,8 @@ std::vector<Phase> pipeline() {
       // Shapes before rules: rules look at known shapes and constants.
       // Integer products before folding: it would make float32 of 8-bit weights.
       {"clean",
-       {integer_products(), weight_products(), fold_shapes(), fold_constants(), inline_branches()},
+       {integer_products(), weight_products(), fold_shapes(), fold_constants(), inline_branches(),
+        hoist_loop_states()},
        true},
       // Norms before fold_batch_norm: it would take their factors and terms for a convolution's. Attention
       // after

@@ -19,6 +19,7 @@ std::string content_hash(const EngineData& engine) {
       step.push_back({c.tactic_id, c.version, c.config.to_string()});
       for (const Tensor& t : c.packed) step.push_back(blobs.add(t));
     }
+    for (const auto& body : s.bodies) step.push_back(body ? content_hash(*body) : "");
     plan["steps"].push_back(std::move(step));
   }
   for (const Value* v : engine.stacking) plan["stacking"].push_back(v->name);

@@ -30,6 +30,8 @@ struct CandidateRecord {
   std::string refusal;  // why it did not run or was thrown out; empty: it ran
 };
 
+struct EngineData;
+
 struct StepRecord {
   StepSharing sharing;
   std::vector<TacticChoice> choices;
@@ -37,6 +39,9 @@ struct StepRecord {
   double time_us = 0;  // of the winner at the tuned shape
   double error = -1;   // of the winner, relative
   double bound = 0;    // that it was held to
+  /// Of a control-flow step: its bodies as engines of their own (engine/bodies.h), null where the references
+  /// run one; empty for other steps.
+  std::vector<std::shared_ptr<EngineData>> bodies{};
 };
 
 /// A fact about the compilation that `explain` shows: pass or stage, the ONNX nodes, the text.

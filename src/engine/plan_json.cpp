@@ -5,6 +5,7 @@
 #include <map>
 
 #include "device/region.h"
+#include "engine/bodies.h"
 #include "engine/check_graph.h"
 #include "memory/view.h"
 
@@ -39,6 +40,10 @@ Json json_from_step(const StepRecord& s, BlobList& blobs) {
   for (const TacticChoice& c : s.choices) j["choices"].push_back(json_from_choice(c, blobs));
   for (const CandidateRecord& c : s.candidates)
     j["candidates"].push_back({c.tactic_id, c.config, c.time_us, c.error, c.refusal});
+  for (const auto& body : s.bodies)
+    j["bodies"].push_back(
+        body ? Json{{"graph", json_from_graph(*body->graph, blobs)}, {"engine", json_from_plan(*body, blobs)}}
+             : Json());
   return j;
 }
 
@@ -67,6 +72,19 @@ void check_movement(const Node& node, Sharing kind) {
     if (!input && kind == Sharing::kIntoOutput) damaged("a step shares an operand that it lacks");
 }
 
+/// A body's engine has the body's inputs, then what it reads of the values around it, and the body's outputs.
+std::shared_ptr<EngineData> body_from_json(const Json& j, const BlobList& blobs, const Node& step,
+                                           const Graph& body) {
+  if (j.is_null()) return nullptr;
+  auto engine = std::make_shared<EngineData>();
+  engine->graph = graph_from_json(j.at("graph"), blobs);
+  plan_from_json(j.at("engine"), blobs, *engine);
+  if (engine->graph->inputs().size() != body.inputs().size() + captured_inputs(step, body).size() ||
+      engine->graph->outputs().size() != body.outputs().size())
+    damaged("an engine of a body that has other inputs or outputs");
+  return engine;
+}
+
 StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node) {
   StepRecord s;
   const int kind = j.at("sharing").at(0).get<int>();
@@ -84,6 +102,11 @@ StepRecord step_from_json(const Json& j, const BlobList& blobs, const Node& node
   for (const Json& c : j.at("candidates"))
     s.candidates.push_back({c.at(0).get<std::string>(), c.at(1).get<std::string>(), number(c.at(2)),
                             number(c.at(3)), c.at(4).get<std::string>()});
+  if (!j.contains("bodies")) return s;
+  const std::vector<const Graph*> bodies = bodies_of(node);
+  if (j.at("bodies").size() != bodies.size()) damaged("a step with another number of bodies");
+  for (size_t i = 0; i < bodies.size(); ++i)
+    s.bodies.push_back(body_from_json(j.at("bodies").at(i), blobs, node, *bodies[i]));
   return s;
 }
 

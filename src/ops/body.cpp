@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/body.h"
 
+#include "ops/body_runner.h"
 #include "ops/contents.h"
 #include "ops/strided_copy.h"
 
@@ -34,7 +35,17 @@ Type widened(InferContext& context, const Type& state, const Type& next, size_t 
   return type;
 }
 
-/// Forgets what an inference with narrower input types wrote into the body.
+void set_input_types(Graph& body, size_t first, const std::vector<Type>& types) {
+  for (size_t i = 0; i < types.size(); ++i) body.inputs()[first + i]->type = types[i];
+}
+
+Type without_shape(Type type) {
+  type.shape.reset();
+  return type;
+}
+
+}  // namespace
+
 void forget_shapes(Graph& body) {
   for (const auto& value : body.values()) {
     if (!value->producer()) continue;
@@ -47,17 +58,6 @@ void forget_shapes(Graph& body) {
   for (const auto& node : body.nodes())
     for (Graph* inner : node->subgraphs()) forget_shapes(*inner);
 }
-
-void set_input_types(Graph& body, size_t first, const std::vector<Type>& types) {
-  for (size_t i = 0; i < types.size(); ++i) body.inputs()[first + i]->type = types[i];
-}
-
-Type without_shape(Type type) {
-  type.shape.reset();
-  return type;
-}
-
-}  // namespace
 
 Graph& body_of(const Node& node, const char* attribute) {
   const GraphPtr& body = node.attributes.require<GraphPtr>(attribute);
@@ -126,6 +126,8 @@ std::vector<Type> infer_carried(InferContext& context, Graph& body, size_t first
 }
 
 std::vector<Datum> run_body(const EvalContext& context, const Graph& body, std::span<const Datum> inputs) {
+  if (BodyRunner* runner = BodyRunner::current())
+    if (auto outputs = runner->run(body, inputs, context.captured)) return std::move(*outputs);
   EvaluateOptions options;
   options.captured = context.captured;
   return evaluate_graph(body, inputs, options);

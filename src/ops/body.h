@@ -13,6 +13,9 @@ namespace wootz {
 /// The node's body of that attribute name. Inference may write the types inside.
 Graph& body_of(const Node& node, const char* attribute);
 
+/// Forgets what an inference with other input types wrote into the body.
+void forget_shapes(Graph& body);
+
 /// The most precise type that holds for values of either type; dims that differ become fresh unknown ones.
 Type joined(InferContext& context, const Type& a, const Type& b);
 

@@ -49,7 +49,8 @@ ExecutionState::ExecutionState(std::shared_ptr<const EngineData> engine, int thr
       backend_(&backend_of(*engine_)),
       device_(as_device(*backend_)),
       threads_(threads > 0 ? threads : engine_->threads),
-      stream_(backend_->make_stream(threads_)) {}
+      stream_(backend_->make_stream(threads_)),
+      bodies_(*engine_, threads_) {}
 
 ExecutionState::~ExecutionState() {
   cache_.clear();
@@ -174,6 +175,10 @@ Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outpu
     for (size_t i = 0; i < graph_outputs.size(); ++i) {
       const Placement& p = shape.plan().values[static_cast<size_t>(graph_outputs[i]->id())];
       if (p.kind == Placement::Kind::kDynamic) continue;
+      if (hands_on_inputs_ && graph_outputs[i]->is_graph_input()) {
+        outputs[i] = inputs[static_cast<size_t>(p.index)];
+        continue;
+      }
       Tensor& t = outputs[i].tensor;
       if (outputs[i].kind == Datum::Kind::kTensor && t.dtype() == p.desc.dtype && t.dims() == p.desc.dims)
         continue;
@@ -182,6 +187,7 @@ Status ExecutionState::run(std::span<const Datum> inputs, std::span<Datum> outpu
     shape.measure(measures_);
     const bool is_shadowed = !observer_ && shadow_ && shadow_->begin_run();
     StepObserver* const observer = is_shadowed ? shadow_.get() : observer_;
+    const BodyRunnerScope bodies(bodies_.empty() ? BodyRunner::current() : &bodies_);
     Status status = shape.run(
         {arena_, inputs, outputs, pinned_, mirror_.get(), has_callers_stream_, observer}, *stream_, spans);
     if (is_replaced(shape, status)) return run(inputs, outputs, spans);

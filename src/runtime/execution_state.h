@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "runtime/body_states.h"
 #include "runtime/prepared_shape.h"
 #include "runtime/shadow_checks.h"
 
@@ -36,13 +37,15 @@ class ExecutionState {
 
   /// On a device: tactics that refused their launch so far; others serve in their place.
   std::span<const TacticRefusal> refusals() const { return refusals_; }
-  size_t arena_bytes() const { return arena_bytes_; }
+  size_t arena_bytes() const { return arena_bytes_ + bodies_.arena_bytes(); }
   /// On a device: work goes to the caller's stream, and a run whose inputs and outputs all lie on the device
   /// returns before it is done. Null: back to the context's own stream.
   void use_stream(void* callers_stream);
   /// On a device: what the last run spent, when measure(true) came before it. Zeros elsewhere.
   DeviceTimes device_times() const;
   void measure(bool on) { measures_ = on; }
+  /// Outputs that are inputs are handed on from now on, with the input's memory, where the caller gave none.
+  void hand_on_inputs() { hands_on_inputs_ = true; }
   /// Looks at the runs from now on; null: nobody does.
   void observe(StepObserver* observer) { observer_ = observer; }
   /// Of the runs from now on, the ledger's share is looked at; null: none.
@@ -69,6 +72,7 @@ class ExecutionState {
   const DeviceBackend* device_;  // the same, where it is one
   int threads_;
   std::unique_ptr<Stream> stream_;
+  BodyStates bodies_;
   std::list<Cached> cache_;  // most recently used first
   std::vector<TacticRefusal> refusals_;
   void* arena_ = nullptr;
@@ -77,7 +81,7 @@ class ExecutionState {
   size_t pinned_bytes_ = 0;
   std::unique_ptr<char[]> mirror_;  // touched where steps on the host read or write
   size_t mirror_bytes_ = 0;
-  bool has_callers_stream_ = false, measures_ = false;
+  bool has_callers_stream_ = false, measures_ = false, hands_on_inputs_ = false;
   StepObserver* observer_ = nullptr;
   std::unique_ptr<ShadowChecks> shadow_;
   std::vector<Tensor> last_outputs_;  // allocated here

@@ -289,6 +289,7 @@ void PreparedShape::deliver(const RunBuffers& buffers) {
       continue;
     }
     if (p.kind == Placement::Kind::kOutput && p.index == static_cast<int>(i)) continue;
+    if (address_of(v, buffers) == out.tensor.data()) continue;  // an input that is handed on
     copy_strided(p.desc.dtype, p.desc.dims, address_of(v, buffers), p.desc.strides, out.tensor.data(),
                  contiguous_strides(p.desc.dims));
   }

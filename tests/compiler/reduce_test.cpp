@@ -27,7 +27,7 @@ std::string model_file() {
   return path.string();
 }
 
-std::unique_ptr<Graph> read(const std::string& bytes) {
+std::shared_ptr<Graph> read(const std::string& bytes) {
   return import_onnx_bytes(std::as_bytes(std::span(bytes))).graph;
 }
 

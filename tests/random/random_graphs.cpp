@@ -147,12 +147,8 @@ class Session {
     }
   }
 
-  static std::unique_ptr<Graph> copy_of(const Graph& graph) {
-    const std::shared_ptr<Graph> clone = graph.clone(std::make_shared<SymbolTable>(graph.symbols()), nullptr);
-    // An ImportedModel owns its graph alone.
-    TextOptions text;
-    text.max_constant = 1 << 20;
-    return graph_from_text(to_text(*clone, text));
+  static std::shared_ptr<Graph> copy_of(const Graph& graph) {
+    return graph.clone(std::make_shared<SymbolTable>(graph.symbols()), nullptr);
   }
 
   static bool is_random(const Graph& graph) {

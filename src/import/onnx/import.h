@@ -22,7 +22,7 @@ struct ImportOptions {
 
 struct ImportedModel {
   /// Constants view the mapped file where they lie aligned in it; the graph keeps the mapping alive.
-  std::unique_ptr<Graph> graph;
+  std::shared_ptr<Graph> graph;
   std::string producer;  // name and version
   int64_t ir_version = 0;
   std::map<std::string, int64_t> opsets;  // by domain, "" is ai.onnx
