@@ -255,9 +255,20 @@ const Datum* PreparedShape::datum_of(const Value* value, const RunBuffers& buffe
   return &scratch;
 }
 
+namespace {
+
+/// Sequences, and tensors that an operator hands on, may view memory of this run, which they outlive.
+void own(Datum& datum) {
+  if (datum.tensor.is_defined() && !datum.tensor.owner()) datum.tensor = datum.tensor.clone();
+  for (Datum& element : datum.elements) own(element);
+}
+
+}  // namespace
+
 void PreparedShape::store(const Value* value, Datum datum, const RunBuffers& buffers) {
   const Placement& p = plan_.values[static_cast<size_t>(value->id())];
   if (p.kind == Placement::Kind::kDynamic) {
+    own(datum);
     data_[static_cast<size_t>(value->id())] = std::move(datum);
     return;
   }

@@ -91,6 +91,44 @@ TEST(Bodies, AContextRunsThemAgain) {
   EXPECT_TRUE(other.same_bits(run(5, false)));
 }
 
+/// A sequence out of a body, and out of a graph, holds what it was given after the next run too.
+TEST(Bodies, SequencesKeepTheirElements) {
+  const std::string text = R"(graph(%x: float32[n,3], %c: bool[]) -> (%y, %z) {
+%y = If(%c) {then_branch=graph() -> (%t) {
+  %a = Relu(%x)
+  %b = Tanh(%x)
+  %t = SequenceConstruct(%a, %b)
+}, else_branch=graph() -> (%e) {
+  %f = Sigmoid(%x)
+  %e = SequenceConstruct(%f)
+}}
+%g = Softmax(%x)
+%z = SequenceConstruct(%g, %x)
+})";
+  CompileOptions options;
+  options.shapes = {{"x", {2, 3}}};
+  ExecutionState state(compile_text(text, options));
+  const std::unique_ptr<Graph> graph = read_model(text);
+  std::vector<std::vector<Datum>> found, expected;
+  for (const int64_t n : {4, 2, 7}) {
+    std::vector<Datum> inputs = {ramp({n, 3}), boolean(n != 2)};
+    expected.push_back(evaluate_graph(*graph, inputs));
+    state.run(inputs, found.emplace_back(2)).throw_if_failed();
+    std::fill_n(inputs[0].tensor.as<float>(), inputs[0].tensor.size(), 9.0f);
+  }
+  for (size_t run = 0; run < found.size(); ++run)
+    for (size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(found[run][i].elements.size(), expected[run][i].elements.size());
+      for (size_t k = 0; k < found[run][i].elements.size(); ++k) {
+        const Tensor &got = found[run][i].elements[k].tensor, &want = expected[run][i].elements[k].tensor;
+        ASSERT_EQ(got.dims(), want.dims());
+        if (i == 1 && k == 1) continue;  // the caller's own memory, which holds something else now
+        for (int64_t at = 0; at < want.size(); ++at)
+          EXPECT_NEAR(got.as<float>()[at], want.as<float>()[at], 1e-5);
+      }
+    }
+}
+
 TEST(Bodies, AreStoredInTheEngine) {
   CompileOptions options;
   options.shapes = {{"x", {2, 3}}};
