@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/fit_weights.h"
 #include "compiler/repeat_sample.h"
 #include "memory/bind_shapes.h"
 #include "tuning/problem_key.h"
@@ -17,9 +18,10 @@
 namespace wootz {
 namespace {
 
-/// What a library must save, as a share of all steps' time, to be worth loading: tens of megabytes and a
-/// dependency.
-constexpr double kVendorGain = 0.05;
+/// What a library must save, as a share of all steps' time, to be worth loading: 40 MB and a dependency.
+/// Beside weights and activations of less than kSmallBytes these are the larger part of the process.
+constexpr double kVendorGain = 0.05, kVendorGainOfSmall = 0.15;
+constexpr size_t kSmallBytes = size_t{64} << 20;
 
 void settle(StepRecord& step, RaceWin win) {
   step.choices = {std::move(win.choice)};
@@ -99,8 +101,15 @@ void take_result(EngineData& engine, const Node& node, size_t index, RaceResult 
   settle(step, std::move(*result.winner));
 }
 
+size_t constant_bytes(const Graph& graph) {
+  size_t bytes = 0;
+  for (const auto& v : graph.values())
+    if (v->constant && v->type.dtype != DType::kString) bytes += v->constant->size_bytes();
+  return bytes;
+}
+
 /// Leaves the vendor library out of an engine that hardly gains by it.
-void drop_vendor(EngineData& engine, std::map<size_t, RaceWin> own) {
+void drop_vendor(EngineData& engine, std::map<size_t, RaceWin> own, size_t arena_bytes, bool on_device) {
   double total = 0, gain = 0;
   size_t vendor_steps = 0;
   for (const StepRecord& s : engine.steps) {
@@ -108,8 +117,10 @@ void drop_vendor(EngineData& engine, std::map<size_t, RaceWin> own) {
     if (!s.choices.empty() && is_vendor_tactic(s.choices[0].tactic_id)) ++vendor_steps;
   }
   for (const auto& [index, win] : own) gain += win.time_us - engine.steps[index].time_us;
+  const bool is_small = !on_device && constant_bytes(*engine.graph) + arena_bytes < kSmallBytes;
+  const double least = is_small ? kVendorGainOfSmall : kVendorGain;
   // A step that only the library serves keeps it loaded anyway.
-  if (own.empty() || own.size() < vendor_steps || gain > kVendorGain * total) return;
+  if (own.empty() || own.size() < vendor_steps || gain > least * total) return;
   char text[128];
   std::snprintf(text, sizeof text,
                 "%zu steps run own kernels although a vendor library won: it would save %.1f%% of the time",
@@ -193,7 +204,8 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
     else if (const auto found = results.find(index); found != results.end())
       take_result(engine, *node, index, std::move(found->second), on_device, own);
   }
-  drop_vendor(engine, std::move(own));
+  drop_vendor(engine, std::move(own), plan.arena_bytes, on_device);
+  if (!on_device) fit_weights(engine, backend, plan);
   if (!options.decisions.empty()) add_decisions(engine, plan, on_device ? 1 : engine.threads, decisions);
   if (decisions.has_changed()) decisions.save(options.decisions);
   if (!options.timing_cache.empty() && options.race.tune) save(cache, options.timing_cache, engine);

@@ -2,10 +2,13 @@
 #include "engine/engine_file.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 #include <xxhash.h>
+#include <algorithm>
 #include <cstring>
 
 #include "base/alignment.h"
@@ -61,6 +64,24 @@ void pad(AtomicFile& file) {
   file.write(zeros, round_up(file.size(), kAlignment) - file.size());
 }
 
+/// XXH3-64 of a part of the mapping, whose pages are given back as it goes: what is hashed is not kept in
+/// memory by that.
+uint64_t hash_of(const std::byte* data, size_t bytes) {
+  constexpr size_t kChunk = size_t{1} << 20;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
+  if (!state) throw Error(ErrorKind::kOutOfMemory, "no memory to hash a constant");
+  XXH3_64bits_reset(state.get());
+  for (size_t at = 0; at < bytes; at += kChunk) {
+    const size_t part = std::min(kChunk, bytes - at);
+    XXH3_64bits_update(state.get(), data + at, part);
+    const uintptr_t first = reinterpret_cast<uintptr_t>(data + at) / page * page;
+    const uintptr_t last = reinterpret_cast<uintptr_t>(data + at + part) / page * page;
+    if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  }
+  return XXH3_64bits_digest(state.get());
+}
+
 Tensor blob_from_row(const Json& row, const std::shared_ptr<const MappedFile>& file, const std::string& path,
                      bool check) {
   const auto dtype = dtype_from_name(row.at("dtype").get<std::string>());
@@ -85,7 +106,7 @@ Tensor blob_from_row(const Json& row, const std::shared_ptr<const MappedFile>& f
     invalid(path, "a constant of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
                       " lies outside the file of " + std::to_string(file->size()) + " bytes");
   void* data = const_cast<std::byte*>(file->data()) + offset;
-  if (check && XXH3_64bits(data, bytes) != row.at("hash").get<uint64_t>())
+  if (check && hash_of(file->data() + offset, bytes) != row.at("hash").get<uint64_t>())
     invalid(path, "the hash of a constant at " + std::to_string(offset) + " does not match");
   return Tensor::view(*dtype, dims, data, file);
 }
