@@ -237,6 +237,10 @@ CLI::App* add_command(CLI::App& app, const Command& c, Options& o) {
     command->add_option("--width", o.width, "columns; 0: the terminal's")->check(CLI::NonNegativeNumber);
     command->add_option("--html", o.html,
                         "write one self-contained page: time, rivals, roofline, graph, memory");
+    command->add_option("--of", o.of_model,
+                        "the .onnx model that the engine was made from: errors of nodes and outputs on --samples, "
+                        "beside those of an engine in the model's own types");
+    command->add_flag("--all", o.all, "with --of: every node instead of those with the largest errors");
   }
   return command;
 }

@@ -196,10 +196,33 @@ nb::dict diagnose_model(const nb::object& model, const nb::object& samples, cons
     row["advice"] = s.advice;
     symptoms.append(row);
   }
+  nb::list mendings;
+  for (const Mending& m : d.mendings) {
+    nb::dict row;
+    row["kind"] = m.kind;
+    row["tensor"] = m.tensor;
+    row["factor"] = m.factor;
+    row["low"] = m.low;
+    row["high"] = m.high;
+    row["nodes"] = m.nodes;
+    mendings.append(row);
+  }
   report["symptoms"] = symptoms;
+  report["mendings"] = mendings;
   report["overrides"] = d.overrides;
   report["samples"] = d.samples;
   return report;
+}
+
+void mend_model(const nb::object& model, const nb::object& output, const nb::list& mendings) {
+  std::vector<Mending> list;
+  for (const nb::handle row : mendings) {
+    const auto m = nb::cast<nb::dict>(row);
+    list.push_back({nb::cast<std::string>(m["kind"]), nb::cast<std::string>(m["tensor"]),
+                    nb::cast<double>(m["factor"]), nb::cast<double>(m["low"]), nb::cast<double>(m["high"]),
+                    nb::cast<std::vector<std::string>>(m["nodes"])});
+  }
+  mend(nb::cast<std::string>(nb::str(model)), nb::cast<std::string>(nb::str(output)), list);
 }
 
 }  // namespace
@@ -207,6 +230,7 @@ nb::dict diagnose_model(const nb::object& model, const nb::object& samples, cons
 void define_quantize(nb::module_& module) {
   module.def("doctor", &diagnose_model, "model"_a, "samples"_a, "precision"_a = "fp16", "max_samples"_a = 64,
              "threads"_a = 0);
+  module.def("mend", &mend_model, "model"_a, "output"_a, "mendings"_a);
   module.def("prune", &prune_model, "model"_a, "output"_a, "samples"_a.none(), "options"_a);
   module.def("quantize", &quantize_model, "model"_a, "output"_a, "samples"_a.none(), "options"_a);
 }

@@ -21,7 +21,20 @@ nlohmann::json json_of(const Diagnosis& d) {
                              {"kind", s.kind},
                              {"detail", s.detail},
                              {"advice", s.advice}});
+  j["mendings"] = nlohmann::json::array();
+  for (const Mending& m : d.mendings)
+    j["mendings"].push_back({{"kind", m.kind},
+                             {"tensor", m.tensor},
+                             {"factor", m.factor},
+                             {"low", m.low},
+                             {"high", m.high},
+                             {"nodes", m.nodes}});
   return j;
+}
+
+/// Beside the output: the model with scales and clips.
+std::string mended_path(const DoctorFlags& f) {
+  return std::filesystem::path(f.output).replace_extension(".mended.onnx").string();
 }
 
 void print_text(const DoctorFlags& f, const Diagnosis& d) {
@@ -30,6 +43,17 @@ void print_text(const DoctorFlags& f, const Diagnosis& d) {
                 s.node.empty() ? "" : (" (" + s.op + " " + s.node + ")").c_str(), s.detail.c_str(),
                 s.advice.c_str());
   if (d.symptoms.empty()) std::printf("nothing found on %zu samples\n", d.samples);
+  for (const Mending& m : d.mendings) {
+    std::string nodes;
+    for (const std::string& n : m.nodes) nodes += (nodes.empty() ? "" : ", ") + n;
+    if (m.kind == "scale")
+      std::printf("mend: scale %s by %g in the constants of %s\n", m.tensor.c_str(), m.factor, nodes.c_str());
+    else
+      std::printf("mend: clip %s to [%g, %g] in front of %s\n", m.tensor.c_str(), m.low, m.high,
+                  nodes.c_str());
+  }
+  if (!d.mendings.empty() && !f.apply)
+    std::printf("--apply writes the mended model to %s and goes on with it\n", mended_path(f).c_str());
   if (d.overrides.empty()) return;
   const bool int8 = f.options.precision == "int8";
   std::string flags;
@@ -41,12 +65,14 @@ void print_text(const DoctorFlags& f, const Diagnosis& d) {
 /// Does what `try:` proposes.
 void apply(const DoctorFlags& f, const Diagnosis& d, const SampleSource& samples, ProgressLine& line) {
   const auto progress = [&](const BuildProgress& p) { return line(p); };
+  const std::string model = d.mendings.empty() ? f.model : mended_path(f);
+  if (!d.mendings.empty()) mend(f.model, model, d.mendings);
   if (f.options.precision == "int8") {
     QuantizeOptions q;
     q.keep = d.overrides;
     q.threads = f.options.threads;
     q.progress = progress;
-    quantize(f.model, f.output, samples, q);
+    quantize(model, f.output, samples, q);
     return;
   }
   BuildOptions b;
@@ -56,7 +82,7 @@ void apply(const DoctorFlags& f, const Diagnosis& d, const SampleSource& samples
   b.progress = progress;
   NamedData sample;
   if (samples(0, sample)) b.samples.push_back(std::move(sample));
-  build(f.model, b).save(f.output);
+  build(model, b).save(f.output);
 }
 
 }  // namespace
@@ -71,8 +97,10 @@ CLI::App* add_doctor(CLI::App& app, DoctorFlags& f) {
   c->add_option("--threads", f.options.threads, "threads; 0: every CPU that the process may use")
       ->capture_default_str()
       ->check(CLI::Range(0, 1024));
-  c->add_flag("--apply", f.apply,
-              "do what is proposed: write an engine (int8: a quantized model) to --output");
+  c->add_flag(
+      "--apply", f.apply,
+      "do what is proposed: write an engine (int8: a quantized model) to --output; a model with scales or "
+      "clips lies beside it as .mended.onnx");
   c->add_option("-o,--output", f.output, "the file that --apply writes");
   c->add_flag("--json", f.json, "print JSON");
   return c;

@@ -22,7 +22,7 @@ class TensorInfo(NamedTuple):
 
 
 from . import _wootz  # noqa: E402  the module looks up Error and TensorInfo here
-from ._wootz import Context, Engine, __version__, compare, devices, doctor, load, run_reference  # noqa: E402
+from ._wootz import Context, Engine, __version__, compare, devices, doctor, load, mend, run_reference  # noqa: E402
 
 
 def build(model, **options):
@@ -88,5 +88,5 @@ from .ops import op  # noqa: E402
 Engine.explain = _explain
 Engine.verify = _verify
 
-__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "doctor", "load", "op", "prune", "quantize",
+__all__ = ["Context", "Engine", "Error", "TensorInfo", "__version__", "build", "compare", "devices", "doctor", "load", "mend", "op", "prune", "quantize",
            "run_reference"]

@@ -79,6 +79,9 @@ def doctor(
     max_samples: int = 64,
     threads: int = 0,
 ) -> dict[str, Any]: ...
+def mend(
+    model: str | PathLike[str], output: str | PathLike[str], mendings: list[dict[str, Any]]
+) -> None: ...
 def quantize(
     model: str | PathLike[str],
     output: str | PathLike[str],

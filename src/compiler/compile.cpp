@@ -356,6 +356,8 @@ class Build {
       verify_again(found);
       if (options_.deterministic) hold_bits();
       keep_self_tests();
+      for (const std::string& text : std::set<std::string>(excused_.begin(), excused_.end()))
+        engine_->remarks.push_back({"verify", {}, text});
       if (!repeats_)
         engine_->remarks.push_back({"verify", {}, "two runs on the same inputs differed in their last bits"});
       engine_->facts["verify_baseline_seconds"] = std::to_string(baseline_seconds_);
@@ -392,12 +394,12 @@ class Build {
 
   void verify_sample(const VerifySample& sample, std::vector<Datum>* found = nullptr) {
     try {
-      add(verify_engine(state(), *baseline_, sample, asked_bound(), found));
+      add(verify_engine(state(), *baseline_, sample, asked_bound(), found, &excused_));
     } catch (const Error& e) {
       if (!sample.is_repeated || e.kind() != ErrorKind::kVerification) throw;
       // A model may mix its rows, and copies of rows then have another result: the judge decides.
       const VerifySample whole{sample.name, sample.inputs, baseline_->run(sample.inputs), true};
-      add(verify_engine(state(), *baseline_, whole, asked_bound(), found));
+      add(verify_engine(state(), *baseline_, whole, asked_bound(), found, &excused_));
     }
   }
 
@@ -562,6 +564,7 @@ class Build {
     for (OutputError& e : errors) engine_->verification.push_back(std::move(e));
   }
 
+  std::vector<std::string> excused_;  // outputs whose bound the model's own sensitivity widened
   ImportedModel model_;
   const CompileOptions& options_;
   const Backend& backend_;

@@ -40,13 +40,17 @@ struct VerifySample {
 };
 
 /// Runs the engine once on a sample of the baseline. `asked_bound` is that of a lower precision that was
-/// asked for, 0 for none. Throws Error(kVerification) naming output, expected, found and the worst step when
-/// an output leaves its bound. Behind rounding and comparisons the bound is wide, and behind a selection
-/// (TopK, NonMaxSuppression, ...) there is none (infinity): a difference in the last bit may change what is
-/// selected. `found` (optional) receives the outputs.
+/// asked for, 0 for none. An output beyond its bound passes where the model itself is that sensitive: where
+/// both its largest and its mean error are within four times what the baseline's own change when inputs and
+/// constants are rounded to the type asked for (behind roundings: to 20 bits); `remarks` (optional) receive a
+/// sentence, and the error has what was allowed as its bound. Throws Error(kVerification) naming output,
+/// expected, found and the worst step when an output leaves its bound. Behind rounding and comparisons the
+/// bound is wide, and behind a selection (TopK, NonMaxSuppression, ...) there is none (infinity): a
+/// difference in the last bit may change what is selected. `found` (optional) receives the outputs.
 std::vector<OutputError> verify_engine(ExecutionState& state, const Baseline& baseline,
                                        const VerifySample& sample, double asked_bound = 0,
-                                       std::vector<Datum>* found = nullptr);
+                                       std::vector<Datum>* found = nullptr,
+                                       std::vector<std::string>* remarks = nullptr);
 /// The same on a state of its own, and once more behind other inputs, whose remains lie in memory then: what
 /// a kernel forgets to write shows. The larger errors of the two runs.
 std::vector<OutputError> verify_engine(std::shared_ptr<const EngineData> engine, const Baseline& baseline,

@@ -118,7 +118,7 @@ class Verification {
     std::vector<OutputError> errors;
     try {
       ExecutionState state(engine_.data());
-      errors = verify_engine(state, *baseline_, sample_, asked_bound());
+      errors = verify_engine(state, *baseline_, sample_, asked_bound(), nullptr, &report_.notes);
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::kVerification) throw;
       report_.passed = false;

@@ -11,6 +11,7 @@
 #include "import/onnx/import.h"
 #include "passes/precision/constant_fit.h"
 #include "quantize/collect.h"
+#include "quantize/scaled_region.h"
 
 namespace wootz {
 namespace {
@@ -20,6 +21,8 @@ constexpr double kManyLost = 0.1;         // of the elements
 constexpr double kFarOut = 16;            // largest magnitude over that of nearly all elements
 constexpr double kNearlyAll = 0.999;      // of the elements
 constexpr double kMostlySaturated = 0.9;  // of the elements
+constexpr double kHarmless = 0.01;        // of a tensor's energy: what clipping may take
+constexpr double kSaturating = 64;        // beyond this Sigmoid, Tanh and Erf are at their bounds
 constexpr double kFlat = 0.999;           // of the bound of Sigmoid and Tanh
 
 std::string text(const char* form, double a, double b = 0) {
@@ -52,11 +55,11 @@ class Doctor {
     examine();
     result_.samples = samples_.count();
     for (const Value* v : graph_.inputs()) judge(*v);
-    for (const auto& node : graph_.nodes()) {
-      judge_constants(*node);
+    for (const auto& node : graph_.nodes())
       for (const Value* v : node->outputs())
         if (v) judge(*v);
-    }
+    for (const auto& node : graph_.nodes())
+      if (!rescaled_.contains(node.get())) judge_constants(*node);
     return std::move(result_);
   }
 
@@ -104,19 +107,15 @@ class Doctor {
 
   void report(const TensorState& s, const Value& v, std::string kind, std::string detail,
               std::string advice) {
-    result_.symptoms.push_back({v.name, s.node ? name_of(*s.node) : "", s.node ? s.node->op : "",
+    result_.symptoms.push_back({v.name, s.node ? reported_name(*s.node) : "", s.node ? s.node->op : "",
                                 std::move(kind), std::move(detail), std::move(advice)});
-  }
-
-  static std::string name_of(const Node& node) {
-    return !node.origins.empty() ? node.origins[0] : !node.name.empty() ? node.name : node.output(0)->name;
   }
 
   /// Producer and readers of a tensor that the asked precision cannot hold.
   void keep(const Value& v, const char* type) {
     const auto add = [&](const Node* node) {
       if (!node || node->graph() != &graph_ || !kept_.insert(node).second) return;
-      result_.overrides.push_back(name_of(*node) +
+      result_.overrides.push_back(reported_name(*node) +
                                   (options_.precision == "int8" ? "" : std::string("=") + type));
     };
     add(v.producer());
@@ -153,6 +152,7 @@ class Doctor {
     const DType type = options_.precision == "fp16" ? DType::kFloat16 : DType::kBFloat16;
     const double end = largest_finite(type);
     if (most * kHeadroom > end) {
+      if (mend_range(v, s, most, "overflow", text("reaches %.3g, the type ends at %.3g", most, end))) return;
       report(s, v, "overflow", text("reaches %.3g, the type ends at %.3g", most, end),
              type == DType::kFloat16 ? "bf16 for the nodes around it" : "fp32 for the nodes around it");
       return keep(v, type == DType::kFloat16 ? "bf16" : "fp32");
@@ -160,6 +160,8 @@ class Doctor {
     if (type != DType::kFloat16 || s.nonzero == 0) return;
     const double lost = double(s.small) / double(s.nonzero);
     if (most < smallest_normal(type)) {
+      if (mend_range(v, s, most, "underflow", text("stays below %.3g, where float16 loses digits", most)))
+        return;
       report(s, v, "underflow", text("stays below %.3g, where float16 loses digits", most),
              "bf16 for the nodes around it");
       keep(v, "bf16");
@@ -168,6 +170,68 @@ class Doctor {
              text("%.0f%% of the elements lie below 6.1e-05; the largest is %.3g", 100 * lost, most),
              "harmless in sums with larger ones; bf16 where small ones count");
     }
+  }
+
+  /// A scale or a clip that brings the tensor into the range; says so and is true where there is one.
+  bool mend_range(const Value& v, const TensorState& s, double most, const char* kind,
+                  const std::string& detail) {
+    if (scaled_.contains(v.name)) {
+      report(s, v, kind, detail, "the scale of '" + scaled_.at(v.name) + "' mends it too");
+      return true;
+    }
+    if (most > kSaturating && only_saturates(v)) {
+      result_.mendings.push_back({"clip", v.name, 1, -kSaturating, kSaturating, readers_of(v)});
+      report(s, v, kind, detail, text("clip it to %.3g: what reads it is at its bounds there", kSaturating));
+      return true;
+    }
+    Value* own = const_cast<Value*>(&v);  // of graph_, which is this object's
+    auto region = ScaledRegion::around(*own);
+    if (!region) return false;
+    const double factor = factor_for(*region);
+    if (factor == 1) return false;
+    for (const Value* other : region->values) scaled_[other->name] = v.name;
+    for (const auto* nodes : {&region->sources, &region->sinks})
+      rescaled_.insert(nodes->begin(), nodes->end());
+    result_.mendings.push_back({"scale", v.name, factor, 0, 0, region->names()});
+    report(s, v, kind, detail,
+           text("scale by %.3g: constants in front of it times that, weights behind it over it", factor));
+    return true;
+  }
+
+  /// The power of two that brings all values of the region, and the weights around it, into the range; 1:
+  /// none.
+  double factor_for(const ScaledRegion& region) const {
+    const DType type = options_.precision == "fp16" ? DType::kFloat16 : DType::kBFloat16;
+    const double end = largest_finite(type) / kHeadroom, low = smallest_normal(type);
+    double most = 0, least = end;
+    for (const Value* v : region.values) {
+      const auto it = states_.find(v->name);
+      if (it == states_.end() || !it->second.finite) return 1;
+      const Histogram& h = it->second.stats.histogram;
+      const double size = std::max(-h.low(), h.high());
+      most = std::max(most, size);
+      if (size > 0) least = std::min(least, size);
+    }
+    if (most == 0) return 1;
+    // As large as may be: small elements keep their digits.
+    const double factor = std::exp2(std::floor(std::log2(end / most)) - (most < end ? 4 : 0));
+    const bool holds =
+        least * factor > low && region.largest_sink() / factor < end && region.least_source() * factor > low;
+    return holds ? factor : 1;
+  }
+
+  bool only_saturates(const Value& v) const {
+    return !v.uses().empty() && !graph_.is_output(&v) &&
+           std::all_of(v.uses().begin(), v.uses().end(), [&](const Use& u) {
+             return u.node->graph() == &graph_ &&
+                    (u.node->is("Sigmoid") || u.node->is("Tanh") || u.node->is("Erf"));
+           });
+  }
+
+  static std::vector<std::string> readers_of(const Value& v) {
+    std::vector<std::string> names;
+    for (const Use& u : v.uses()) names.push_back(reported_name(*u.node));
+    return names;
   }
 
   void judge_outliers(const Value& v, const TensorState& s, double most) {
@@ -183,11 +247,26 @@ class Doctor {
       reach = h.bin_center(up) + h.bin_width() / 2;
     }
     if (reach > 0 && most > kFarOut * reach) {
+      double energy = 0, beyond = 0;
+      for (size_t k = 0; k < Histogram::kBins; ++k) {
+        const double x = std::fabs(h.bin_center(k)), e = double(h.bins()[k]) * x * x;
+        energy += e, beyond += x > reach ? e : 0;
+      }
+      if (beyond <= kHarmless * energy) {
+        Mending m{"clip", v.name, 1, std::max(h.low(), -reach), std::min(h.high(), reach), {}};
+        for (const Use& u : v.uses())
+          if (u.index == 0 && kept_.insert(u.node).second) m.nodes.push_back(reported_name(*u.node));
+        report(s, v, "outliers",
+               text("99.9%% of the elements lie within %.3g, the largest is %.3g", reach, most),
+               text("clip it to %.3g: %.2g%% of its energy lies beyond", reach, 100 * beyond / energy));
+        if (!m.nodes.empty()) result_.mendings.push_back(std::move(m));
+        return;
+      }
       report(s, v, "outliers",
              text("99.9%% of the elements lie within %.3g, the largest is %.3g", reach, most),
              "--method percentile, --balance 0.5 behind LayerNormalization, or --keep");
       for (const Use& u : v.uses())
-        if (u.index == 0 && kept_.insert(u.node).second) result_.overrides.push_back(name_of(*u.node));
+        if (u.index == 0 && kept_.insert(u.node).second) result_.overrides.push_back(reported_name(*u.node));
     }
   }
 
@@ -203,8 +282,8 @@ class Doctor {
              fit.overflowing > 0
                  ? std::to_string(fit.overflowing) + " elements of the constant exceed the type"
                  : fit.refusal(),
-             "fp32 for '" + name_of(node) + "'");
-      if (kept_.insert(&node).second) result_.overrides.push_back(name_of(node) + "=fp32");
+             "fp32 for '" + reported_name(node) + "'");
+      if (kept_.insert(&node).second) result_.overrides.push_back(reported_name(node) + "=fp32");
     }
   }
 
@@ -214,6 +293,8 @@ class Doctor {
   CheckedSamples samples_;
   std::map<std::string, TensorState> states_;
   std::set<const Node*> kept_;
+  std::map<std::string, std::string> scaled_;  // by which tensor's mending
+  std::set<const Node*> rescaled_;             // whose constants a mending changes
   std::set<const Value*> seen_;
   Diagnosis result_;
 };

@@ -61,5 +61,47 @@ TEST(Precision, Tf32IsAPermissionOnRegions) {
   for (const auto& node : exact->graph->nodes()) EXPECT_FALSE(node->attributes.contains("tf32"));
 }
 
+/// A sigmoid that turns the last bits of its sums into whole outputs; `weights` are those of one product.
+std::string steep_net(const std::string& weights) {
+  return R"(graph(%x: float32[n,4]) -> (%y) {
+%w: float32[4,6] = constant [)" +
+         weights + R"(]
+%gain: float32[] = constant [2000]
+%m = MatMul(%x, %w)
+%r = Relu(%m)
+%w2: float32[6,3] = constant [1, -1, 0.3, -1, 0.9, 0.2, 0.7, -0.8, -1, -0.7, 0.8, 1, 0.1, 0.3, -0.6, -0.1, -0.2, 0.1]
+%s = MatMul(%r, %w2)
+%g = Mul(%s, %gain)
+%y = Sigmoid(%g)
+}
+)";
+}
+const std::string kWeights =
+    "0.31, 0.31, 0.52, 0.52, -0.4, 0.2, 0.7, 0.7, 0.11, 0.11, 0.6, 0.3, 0.23, 0.23, 0.9, 0.9, 0.1, -0.7, "
+    "0.4, 0.4, "
+    "0.35, 0.35, 0.8, 0.5";
+
+TEST(Precision, SensitiveModelsAreJudgedByWhatRoundingThemChanges) {
+  CompileOptions options = asked(DType::kBFloat16);
+  options.shapes["x"] = {4000, 4};
+  const auto engine = compile_text(steep_net(kWeights), options);
+  const auto excused =
+      std::find_if(engine->remarks.begin(), engine->remarks.end(), [](const RemarkRecord& r) {
+        return r.stage == "verify" && r.text.find("the model itself changes by") != std::string::npos;
+      });
+  ASSERT_NE(excused, engine->remarks.end());
+  EXPECT_NE(excused->text.find("beyond the type's bound"), std::string::npos);
+
+  // The same engine against other weights: as sensitive, but wrong.
+  std::string other = kWeights;
+  other.replace(other.find("0.7, 0.7"), 8, "0.7, 0.4");
+  const std::shared_ptr<const Graph> graph = read_model(steep_net(other));
+  const Baseline baseline(graph, 1);
+  VerifySample sample{"random", random_inputs(*graph, std::vector<Dims>{{4000, 4}}, 3), {}, true};
+  sample.expected = baseline.run(sample.inputs);
+  ExecutionState state(engine);
+  EXPECT_THROW(verify_engine(state, baseline, sample, output_bound(DType::kBFloat16)), Error);
+}
+
 }  // namespace
 }  // namespace wootz::compile_tests

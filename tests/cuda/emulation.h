@@ -292,6 +292,28 @@ void multiply_16x8x16(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
     d[i] = sum;
   }
 }
+template <bool kSigned>
+int small_integer(u32 word, int byte) {
+  const u8 bits = static_cast<u8>(word >> 8 * byte);
+  return kSigned ? static_cast<i8>(bits) : bits;
+}
+/// d += a b over 32 of k, bytes signed or not.
+template <bool kSigned, bool kSignedB>
+void multiply_16x8x32(i32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+  char all_a[32][16], all_b[32][16];
+  std::memcpy(all_a, emulation::exchange_bytes(a, sizeof a), sizeof all_a);
+  std::memcpy(all_b, emulation::exchange_bytes(b, sizeof b), sizeof all_b);
+  const int lane = emulation::lane();
+  for (int i = 0; i < 4; ++i) {
+    const int row = lane / 4, second = i / 2, column = 2 * (lane % 4) + i % 2;
+    for (int k = 0; k < 32; ++k) {
+      u32 x[4], y[2];
+      std::memcpy(x, all_a[row * 4 + k % 16 / 4], sizeof x);
+      std::memcpy(y, all_b[column * 4 + k % 16 / 4], sizeof y);
+      d[i] += small_integer<kSigned>(x[second + 2 * (k / 16)], k % 4) * small_integer<kSignedB>(y[k / 16], k % 4);
+    }
+  }
+}
 inline void load_matrices_any(u32 (&to)[4], const void* row, bool transposed) {
   char all[32][16];
   std::memcpy(all, emulation::exchange_bytes(&row, sizeof row), sizeof all);

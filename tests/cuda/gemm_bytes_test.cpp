@@ -4,7 +4,7 @@
 namespace wootz {
 namespace {
 
-constexpr const char* kBytes = "cuda.gemm.bytes_sm90";
+constexpr const char *kBytes = "cuda.gemm.bytes_sm90", *kMma = "cuda.gemm.bytes_mma";
 
 void expect_product(const BytesCase& c, int64_t m, int64_t k, int64_t n) {
   CudaCase test;
@@ -81,6 +81,34 @@ TEST(CudaGemmBytes, WaysOfEveryWidth) {
     BytesRegion region(test, {.a_zero = 7, .residual = true});
     region.product(520, 200 / 8 * 16, 192).tuned_elsewhere(way).brief().expect(kBytes);
   }
+}
+
+/// mma.sync: every card since sm_75.
+TEST(CudaGemmBytesMma, ProductsOnEveryCard) {
+  CudaCase everywhere;
+  BytesRegion(everywhere, {.a_zero = 113, .result_zero = 87, .residual = true})
+      .product(130, 336, 72)
+      .expect(kMma);
+  const auto expect_each = [](const BytesCase& c, int64_t m, int64_t k, int64_t n) {
+    CudaCase test;
+    BytesRegion(test, c).product(m, k, n).brief().expect(kMma);
+  };
+  expect_each({.a = DType::kInt8, .a_zero = -9, .result = DType::kInt8, .result_zero = -20}, 70, 64, 128);
+  expect_each({.end = End::kHalf, .residual = true, .relu = false}, 20, 200, 30);
+  expect_each({.end = End::kFloat}, 33, 17, 21);
+}
+
+TEST(CudaGemmBytesMma, ConvolutionsOnEveryCard) {
+  const auto expect_each = [](const BytesCase& c, const ConvolutionCase& p) {
+    CudaCase test;
+    BytesRegion(test, c).convolution(p).brief().expect(kMma);
+  };
+  expect_each({}, {.n = 2, .c = 64, .h = 12, .w = 10, .m = 64});
+  expect_each({.a = DType::kInt8, .residual = true},
+              {.n = 1, .c = 40, .h = 9, .w = 11, .m = 30, .stride = 2});
+  expect_each(
+      {.a_zero = 30, .result_zero = 3},
+      {.n = 2, .c = 128, .h = 8, .w = 7, .m = 48, .kh = 1, .kw = 1, .stride = 2, .pads = {0, 0, 0, 0}});
 }
 
 TEST(CudaGemmBytes, RefusalsNameTheReason) {

@@ -29,6 +29,19 @@ def sick_model(path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
+def far_model(path):
+    """x -> product -> sum -> relu -> (beyond float16) -> product -> tanh of (beyond float16) -> product."""
+    random = np.random.default_rng(4)
+    weights = {"w": random.normal(size=(16, 16)) * 3e4, "b": random.normal(size=16) * 1e4, "v": random.normal(size=(16, 8)) * 1e-1, "u": random.normal(size=(8, 8))}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"], "first"), helper.make_node("Add", ["a", "b"], ["s"], "sum"),
+             helper.make_node("Relu", ["s"], ["r"], "relu"), helper.make_node("MatMul", ["r", "v"], ["d"], "second"),
+             helper.make_node("Tanh", ["d"], ["e"], "flat"), helper.make_node("MatMul", ["e", "u"], ["y"], "third")]
+    tensors = [numpy_helper.from_array(v.astype(np.float32), n) for n, v in weights.items()]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 16])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 8])], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
 class Doctor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -43,12 +56,12 @@ class Doctor(unittest.TestCase):
     def tearDownClass(cls):
         cls.scratch.cleanup()
 
-    def run_doctor(self, *flags, samples=None):
-        return subprocess.run([COMMAND, "doctor", self.model, "--samples", samples or self.samples, *map(str, flags)],
+    def run_doctor(self, *flags, samples=None, model=None):
+        return subprocess.run([COMMAND, "doctor", str(model or self.model), "--samples", samples or self.samples, *map(str, flags)],
                               capture_output=True, text=True)
 
-    def found(self, *flags, samples=None):
-        run = self.run_doctor("--json", *flags, samples=samples)
+    def found(self, *flags, samples=None, model=None):
+        run = self.run_doctor("--json", *flags, samples=samples, model=model)
         self.assertEqual(run.returncode, 0, run.stderr)
         report = json.loads(run.stdout)
         return report, {(s["tensor"], s["kind"]) for s in report["symptoms"]}
@@ -91,6 +104,57 @@ class Doctor(unittest.TestCase):
         run = self.run_doctor("--precision", "int8", "--apply", "-o", model)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("QuantizeLinear", {n.op_type for n in onnx.load(model).graph.node})
+
+    def outputs(self, model, name):
+        out, given = str(self.folder / f"{name}.out.npz"), str(self.folder / "few.npz")
+        np.savez(given, x=self.x[:4])
+        run = subprocess.run([COMMAND, "run", str(model), "--inputs", given, "--outputs", out], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        with np.load(out) as found:
+            return found["y"]
+
+    def test_scale_and_clip_instead_of_wider_types(self):
+        model = self.folder / "far.onnx"
+        far_model(model)
+        report, symptoms = self.found(model=model)
+        self.assertLessEqual({("a", "overflow"), ("r", "overflow"), ("d", "overflow")}, symptoms)
+        self.assertEqual(report["overrides"], [])
+        mendings = {m["kind"]: m for m in report["mendings"]}
+        self.assertEqual(len(report["mendings"]), 2)
+        self.assertEqual(mendings["scale"]["tensor"], "a")
+        self.assertEqual(set(mendings["scale"]["nodes"]), {"first", "sum", "second"})
+        self.assertEqual(np.frexp(mendings["scale"]["factor"])[0], 0.5)
+        self.assertEqual((mendings["clip"]["tensor"], mendings["clip"]["nodes"]), ("d", ["flat"]))
+
+        engine = self.folder / "far.wtz"
+        run = self.run_doctor("--apply", "-o", engine, model=model)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("mend: scale a by", run.stdout)
+        mended = self.folder / "far.mended.onnx"
+        self.assertIn("Clip", {n.op_type for n in onnx.load(mended).graph.node})
+        plain = self.outputs(model, "plain")
+        np.testing.assert_allclose(self.outputs(mended, "mended"), plain, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(self.outputs(engine, "engine"), plain, atol=2e-2)
+        left, _ = self.found(model=mended)
+        self.assertEqual([m for m in left["mendings"] if m["kind"] == "scale"], [])
+
+    def test_clip_of_few_outliers(self):
+        wild = str(self.folder / "few.npz")
+        x = np.tile(self.x, (4000, 1)) * 0.01
+        x[:, 0] += np.where(np.arange(len(x)) % 2, 1, -1)
+        x[7, 3] = 30
+        np.savez(wild, x=x)
+        report, symptoms = self.found("--precision", "int8", samples=wild)
+        self.assertIn(("x", "outliers"), symptoms)
+        self.assertNotIn("first", report["overrides"])
+        clip = next(m for m in report["mendings"] if m["tensor"] == "x")
+        self.assertEqual((clip["kind"], clip["nodes"]), ("clip", ["first"]))
+        self.assertLess(clip["high"], 2)
+        model = self.folder / "clipped.onnx"
+        run = self.run_doctor("--precision", "int8", "--apply", "-o", model, samples=wild)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        scales = {t.name: numpy_helper.to_array(t) for t in onnx.load(model).graph.initializer}
+        self.assertTrue(any("x_clipped" in name and "scale" in name and value.max() < 0.02 for name, value in scales.items()), list(scales))
 
     def test_wrong_calls_are_named(self):
         run = self.run_doctor("--precision", "fp64")

@@ -3,7 +3,7 @@
 """Opens explain reports in headless Chromium: check_in_browser.py CHROMIUM WOOTZ MODEL [FOLDER]
 
 Builds MODEL, then pages of the engine itself and of its steps repeated to 500 and 5,000. Fails when a script reports an
-error, when rows, points or memory blocks are missing, or when a page takes 10 seconds. With FOLDER, screenshots are kept.
+error, when rows, points, memory blocks or (of a float16 engine, with --of) nodes' errors are missing, or when a page takes 10 seconds. With FOLDER, screenshots are kept.
 """
 import json
 import pathlib
@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import numpy as np
 
 
 def repeated(explanation, count):
@@ -59,6 +61,24 @@ def check(chromium, page, explanation, screenshot, dark=False):
     print(f"{page.name}: {len(explanation['steps'])} steps, {seconds:.1f} s with the browser's start")
 
 
+def check_precision(chromium, wootz, model, shapes, folder, keep):
+    """What float16 costs, before and after."""
+    sample, engine, page = folder / "sample.npz", folder / "fp16.wtz", folder / "fp16.html"
+    np.savez(sample, **{name: np.random.default_rng(1).random(dims, np.float32) for name, dims in shapes.items()})
+    subprocess.run([wootz, "build", model, "-o", engine, "--precision", "fp16", "--samples", sample, "--no-tune"], check=True, capture_output=True)
+    flags = ["--of", model, "--samples", sample]
+    subprocess.run([wootz, "explain", engine, *flags, "--html", page], check=True, capture_output=True)
+    table = json.loads(subprocess.run([wootz, "explain", engine, *flags, "--json"], check=True, capture_output=True).stdout)["precision"]
+    assert table["nodes"] and table["outputs"]
+    assert max(o["after"]["relative"] for o in table["outputs"]) > max(o["before"]["relative"] for o in table["outputs"])
+    assert any((n["after"]["own"] or 0) > (n["before"]["own"] or 0) for n in table["nodes"])
+    for dark in (False, True):
+        content, _ = open_page(chromium, page, folder / ("precision_dark.png" if dark else "precision.png") if keep else None, dark)
+        part = content.split('id="nodeerrors"')[1].split("</tbody>")[0]
+        assert part.count("<tr") == min(len(table["nodes"]), 400), f"{part.count('<tr')} nodes, expected {len(table['nodes'])}"
+        assert content.split('id="outputerrors"')[1].split("</table>")[0].count("<tr") == len(table["outputs"]) + 1
+
+
 def main():
     chromium, wootz, model = sys.argv[1:4]
     with tempfile.TemporaryDirectory() as scratch:
@@ -72,6 +92,7 @@ def main():
         keep = len(sys.argv) > 4
         check(chromium, page, explanation, folder / "light.png" if keep else None)
         check(chromium, page, explanation, folder / "dark.png" if keep else None, dark=True)
+        check_precision(chromium, wootz, model, explanation["tuned_shapes"], folder, keep)
         for count in (500, 5000):
             longer = repeated(explanation, count)
             other = folder / f"steps_{count}.html"

@@ -61,7 +61,7 @@ TargetTraits CudaTargetBackend::traits(int) const {
   if (target_.arch.has_wgmma()) t.gated_types = {DType::kFloat16, DType::kBFloat16};
   t.gated_channel_multiple = 8;
   if (target_.arch.has_tma()) t.mean_types = {DType::kFloat16, DType::kBFloat16};
-  t.multiplies_integers = target_.arch.has_wgmma();
+  t.multiplies_integers = target_.arch.at_least(75);
   t.quantizes_in_regions = true;
   t.fingerprint = target_.device ? target_.device->name() + "; " + target_.arch.name() + "; driver " +
                                        version_text(cuda::Driver::get().version())

@@ -52,7 +52,7 @@ PatchOperand scaled(Patch& patch, PatchOperand sum, PatchOperand by) {
   return patch.node("Mul", {patch.node("Cast", {sum}, cast_to_float()), by});
 }
 
-/// What Hopper's kernels of 8-bit elements take: rows and pixels of 16 bytes, weights around 0, and padding
+/// What GPU kernels of 8-bit elements take: rows and pixels of 16 bytes, weights around 0, and padding
 /// that is 0 in the data too.
 bool is_served_by_gpu(const IntegerWeights& w, int64_t depth) { return depth % 16 == 0 && w.q.symmetric(); }
 
@@ -204,7 +204,8 @@ bool run_integer_products(Graph& graph, PassContext& context) {
 }  // namespace
 
 bool multiplies_float8(const TargetTraits& target) {
-  return target.name == "cuda" && target.multiplies_integers;
+  // The matrix unit that takes gates in front of 16-bit convolutions is the one that multiplies 8-bit floats.
+  return target.name == "cuda" && target.multiplies_integers && !target.gated_types.empty();
 }
 
 Pass integer_products() {

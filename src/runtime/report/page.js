@@ -365,6 +365,48 @@ function proof() {
   $("proof").append(t);
 }
 
+// Before and after, as `wootz explain --of MODEL` measures them.
+function precision() {
+  if (!data.precision) return;
+  $("precision").hidden = false;
+  const error = x => x === null || x === undefined ? "–" : x === 0 ? "0" : x.toExponential(1), plain = digits => x => x === null || x === undefined ? "–" : x.toFixed(digits);
+  const outputs = [["largest error", "max_abs", error], ["relative", "relative", error], ["SQNR, dB", "sqnr_db", plain(1)], ["cosine", "cosine", plain(6)], ["top-1 the same", "top1", x => x === null ? "–" : percent(x)]];
+  const t = el("table"), head = el("tr");
+  head.append(el("th", {style: "cursor:default"}, "output"));
+  for (const [title] of outputs) head.append(el("th", {class: "n", style: "cursor:default"}, title + ", before"), el("th", {class: "n", style: "cursor:default"}, "after"));
+  t.append(head);
+  for (const o of data.precision.outputs) {
+    const row = el("tr", {style: "cursor:default"});
+    row.append(el("td", {}, o.output));
+    for (const [, key, show] of outputs) row.append(el("td", {class: "n"}, show(o.before[key])), el("td", {class: "n"}, show(o.after[key])));
+    t.append(row);
+  }
+  $("outputerrors").append(t);
+  const parts = ["own", "inherited", "total"], list = data.precision.nodes;
+  const heads = [["node", n => n.node], ["operator", n => n.op], ["type", n => n.type], ...["before", "after"].flatMap(when => parts.map(part => [`${part}, ${when}`, n => n[when][part] ?? -1]))];
+  let by = {column: 6, down: true};
+  heads.forEach(([title], k) => {
+    const h = el("th", {class: k > 2 ? "n" : ""}, title);
+    h.addEventListener("click", () => { by = {column: k, down: by.column === k ? !by.down : k > 2}; fill(); });
+    $("nodeheads").append(h);
+  });
+  function fill() {
+    const word = $("findnode").value.toLowerCase(), of = heads[by.column][1];
+    const shown = list.filter(n => !word || [n.node, n.op, n.type, n.output].join("\n").toLowerCase().includes(word))
+      .sort((a, b) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0) * (by.down ? -1 : 1));
+    $("nodecount").textContent = `${shown.length} of ${list.length}` + (shown.length > kMostRows ? `, the first ${kMostRows} shown` : "");
+    $("nodeerrors").replaceChildren(...shown.slice(0, kMostRows).map(n => {
+      const row = el("tr");
+      row.append(el("td", {}, n.node), el("td", {}, n.op), el("td", {}, n.type));
+      for (const when of ["before", "after"]) for (const part of parts) row.append(el("td", {class: "n"}, error(n[when][part])));
+      row.addEventListener("click", () => { const s = steps.find(s => s.nodes.includes(n.node)); if (s) select(s.i, true); });
+      return row;
+    }));
+  }
+  $("findnode").addEventListener("input", fill);
+  fill();
+}
+
 function about() {
   const t = el("table");
   for (const [k, v] of [["model hash", data.model_hash], ["threads", data.threads], ...Object.entries(data.tuned_shapes).map(([n, d]) => [`tuned ${n}`, dims(d)]), ...Object.entries(data.facts)]) {
@@ -375,4 +417,4 @@ function about() {
   $("about").append(t);
 }
 
-header(); answer(); table(); listeners.push(detail); roofline(); graph(); memory(); types(); remarks(); proof(); about();
+header(); answer(); table(); listeners.push(detail); roofline(); graph(); memory(); types(); remarks(); proof(); precision(); about();

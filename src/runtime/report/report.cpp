@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/report/report.h"
 
+#include <wootz/report.h>
+
 #include "base/error.h"
 
 namespace wootz {
@@ -33,5 +35,7 @@ std::string report_html(std::string_view explanation_json) {
   put(page, "@WOOTZ_DATA@", safe_in_script(explanation_json));
   return page;
 }
+
+std::string html_report(const std::string& explanation_json) { return report_html(explanation_json); }
 
 }  // namespace wootz

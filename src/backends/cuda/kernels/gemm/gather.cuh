@@ -65,7 +65,10 @@ WZ_FN RowA row_a(int row, i64 origin, const Problem& p) {
 #endif
 }
 
-// Elements k ... k + 7 of a row (8 divides the channels of a tap as they are padded): offset of the first, the distance of
+#ifndef RUN
+#define RUN 8
+#endif
+// Elements k ... k + RUN - 1 of a row (RUN divides the channels of a tap as they are padded): offset of the first, the distance of
 // neighbours, and how many there are; the rest is zero.
 struct Run {
   i64 offset, step;
@@ -76,11 +79,11 @@ WZ_FN Run run_a(const RowA& row, int k, const Problem& p) {
   const int tap = k / CHANNELS_PADDED, c = k - tap * CHANNELS_PADDED;
   const int h = row.h + tap / FILTER_W * DILATION_H, w = row.w + tap % FILTER_W * DILATION_W;
   const bool inside = row.inside && tap < TAPS && h >= 0 && h < p.in_h && w >= 0 && w < p.in_w;
-  return {row.base + h * p.x_h + w * p.x_w + c * p.x_c, p.x_c, inside ? max(0, min(8, CHANNELS - c)) : 0};
+  return {row.base + h * p.x_h + w * p.x_w + c * p.x_c, p.x_c, inside ? max(0, min(RUN, CHANNELS - c)) : 0};
 #else
-  return {row.base + k * p.a_k, p.a_k, row.inside ? max(0, min(8, K_TRUE - k)) : 0};
+  return {row.base + k * p.a_k, p.a_k, row.inside ? max(0, min(RUN, K_TRUE - k)) : 0};
 #endif
 }
 WZ_FN Run run_b(int column, int k, i64 origin, const Problem& p) {
-  return {origin + column * p.b_n + k * p.b_k, p.b_k, column < kColumns ? max(0, min(8, K_B - k)) : 0};
+  return {origin + column * p.b_n + k * p.b_k, p.b_k, column < kColumns ? max(0, min(RUN, K_B - k)) : 0};
 }

@@ -5,13 +5,27 @@
 // One block a tile, BM x BN, K in steps of 32 through STAGES buffers that asynchronous copies fill (plain loads on sm_75). An
 // operand lies in shared memory as it does in global memory: rows of k, or where rows (columns) are adjacent, k of rows; the
 // matrix loads transpose the latter. Where neither is adjacent or aligned, elements are gathered one by one.
+//
+// BYTES: 8-bit integers along k with exact sums, of which `correction` (what A's zero point adds to each column) is subtracted; a
+// step has 64 of them, so that rows in shared memory are as long.
+#if BYTES
+#define RUN 16
+#endif
 #include "gemm/gather.cuh"
 
-constexpr int kBK = 32;
+constexpr int kUnits = 32;                        // of 16 bits along k, a step
+constexpr int kBK = kUnits * 2 / sizeof(Element);  // elements
+#if BYTES
+using Sum = i32;
+using ElementB = i8;  // or unsigned: B_SIGNED
+#else
+using Sum = float;
+using ElementB = Element;
+#endif
 constexpr int kThreads = 32 * WARPS_M * WARPS_N;
 constexpr int kWarpRows = BM / WARPS_M, kWarpCols = BN / WARPS_N;
 constexpr int kBlocksM = kWarpRows / 16, kBlocksN = kWarpCols / 16;
-constexpr int kBytesA = BM * kBK * 2, kBytesB = BN * kBK * 2, kBytesStage = kBytesA + kBytesB;
+constexpr int kBytesA = BM * kUnits * 2, kBytesB = BN * kUnits * 2, kBytesStage = kBytesA + kBytesB;
 constexpr int kStepsK = (K + kBK - 1) / kBK;
 // How an operand is read: along k, along its rows, or element by element.
 enum { kAlongK = 0, kAlongRows = 1, kElements = 2 };
@@ -55,22 +69,28 @@ WZ_FN void copies_wait() {
 #endif
 }
 
-// Sixteen bytes of shared memory from a run of up to eight elements. `aligned`: the run's vectors of kVec elements are.
+// Sixteen bytes of shared memory from a run of up to RUN elements. `aligned`: the run's vectors of kVec elements are.
 template <int kVec>
 WZ_FN void copy_run(u32 to, const Element* from, const Run& run, bool aligned) {
   const Element* at = from + (run.count > 0 ? run.offset : 0);
   if constexpr (kVec > 1) {
     if (aligned) {
 #pragma unroll
-      for (int i = 0; i < 8; i += kVec)
-        copy_bytes<2 * kVec>(to + 2 * i, run.count > i ? at + i : at, 2 * max(0, min(kVec, run.count - i)));
+      for (int i = 0; i < RUN; i += kVec) {
+        constexpr int kSize = sizeof(Element);
+        copy_bytes<kSize * kVec>(to + kSize * i, run.count > i ? at + i : at, kSize * max(0, min(kVec, run.count - i)));
+      }
       return;
     }
   }
   u32 words[4] = {};
 #pragma unroll
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < RUN; ++i)
+#if BYTES
+    if (i < run.count) words[i / 4] |= (u32)(u8)at[i * run.step] << (i % 4 * 8);
+#else
     if (i < run.count) words[i / 2] |= (u32)at[i * run.step].bits << (i % 2 * 16);
+#endif
 #ifdef WZ_EMULATED
   memcpy(emulation::shared_at(to), words, sizeof words);
 #else
@@ -81,7 +101,7 @@ WZ_FN void copy_run(u32 to, const Element* from, const Run& run, bool aligned) {
 }
 
 // Places of sixteen-byte chunks, so that eight rows of one matrix load meet no bank twice.
-WZ_FN u32 place_along_k(int row, int chunk) { return row * (kBK * 2) + ((chunk ^ (row >> 1 & 3)) << 4); }
+WZ_FN u32 place_along_k(int row, int chunk) { return row * (kUnits * 2) + ((chunk ^ (row >> 1 & 3)) << 4); }
 template <int kRows>
 WZ_FN u32 place_along_rows(int k, int chunk) {
   return k * (kRows * 2) + ((chunk ^ (k & 7)) << 4);
@@ -113,7 +133,7 @@ struct Loader {
         copy_run<A_VEC>(stage + place_along_rows<BM>(k, m), a, run, a_aligned);
       } else {
         copy_run<A_MODE == kElements ? 1 : A_VEC>(stage + place_along_k(chunk / 4, chunk % 4), a,
-                                                  run_a(rows[i], k0 + chunk % 4 * 8, p), a_aligned);
+                                                  run_a(rows[i], k0 + chunk % 4 * RUN, p), a_aligned);
       }
     }
 #pragma unroll
@@ -127,7 +147,7 @@ struct Loader {
                          k0 + k < K_B ? max(0, min(8, kColumns - col)) : 0};
         copy_run<B_VEC>(to + place_along_rows<BN>(k, n), b, run, b_aligned);
       } else {
-        const Run run = run_b(tile.col + chunk / 4, k0 + chunk % 4 * 8, origin.b, p);
+        const Run run = run_b(tile.col + chunk / 4, k0 + chunk % 4 * RUN, origin.b, p);
         copy_run<B_MODE == kElements ? 1 : B_VEC>(to + place_along_k(chunk / 4, chunk % 4), b, run, b_aligned);
       }
     }
@@ -139,9 +159,13 @@ WZ_FN void load_matrices(u32 address, u32 (&v)[4]) { wz::load_matrices(v, emulat
 WZ_FN void load_matrices_transposed(u32 address, u32 (&v)[4]) {
   wz::load_matrices_transposed(v, emulation::shared_at(address));
 }
-WZ_FN void multiply(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+WZ_FN void multiply(Sum (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
   const u32 b[2] = {b0, b1};
+#if BYTES
+  wz::multiply_16x8x32<(Element)-1 < 0, B_SIGNED>(d, a, b);
+#else
   wz::multiply_16x8x16<!kIsHalf<Element>>(d, a, b);
+#endif
 }
 #else
 WZ_FN void load_matrices(u32 address, u32 (&v)[4]) {
@@ -157,7 +181,38 @@ WZ_FN void load_matrices_transposed(u32 address, u32 (&v)[4]) {
                : "memory");
 }
 
-// 16 rows x 8 columns += 16 x 16 of A times 16 x 8 of B.
+// 16 rows x 8 columns += 16 x 16 (bytes: 16 x 32) of A times as many of B.
+#if BYTES
+#if __CUDA_ARCH__ >= 800
+#define MULTIPLY_BYTES(A, B)                                                                                                     \
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." A "." B ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+               : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                                               \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+#else
+#define MULTIPLY_8X8X16(A, B, i, x, y)                                                                                           \
+  asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." A "." B ".s32 {%0, %1}, {%2}, {%3}, {%0, %1};"                             \
+               : "+r"(d[i]), "+r"(d[i + 1])                                                                                    \
+               : "r"(x), "r"(y))
+#define MULTIPLY_BYTES(A, B)                                            \
+  MULTIPLY_8X8X16(A, B, 0, a[0], b0); MULTIPLY_8X8X16(A, B, 2, a[1], b0); \
+  MULTIPLY_8X8X16(A, B, 0, a[2], b1); MULTIPLY_8X8X16(A, B, 2, a[3], b1)
+#endif
+WZ_FN void multiply(Sum (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+#if B_SIGNED
+  if constexpr ((Element)-1 < 0) {
+    MULTIPLY_BYTES("s8", "s8");
+  } else {
+    MULTIPLY_BYTES("u8", "s8");
+  }
+#else
+  if constexpr ((Element)-1 < 0) {
+    MULTIPLY_BYTES("s8", "u8");
+  } else {
+    MULTIPLY_BYTES("u8", "u8");
+  }
+#endif
+}
+#else
 WZ_FN void multiply(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
 #if __CUDA_ARCH__ >= 800
   if constexpr (kIsHalf<Element>)
@@ -178,12 +233,13 @@ WZ_FN void multiply(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
 #endif
 }
 #endif
+#endif
 
-WZ_FN void multiply_stage(u32 stage, float (&sum)[kBlocksM][2 * kBlocksN][4]) {
+WZ_FN void multiply_stage(u32 stage, Sum (&sum)[kBlocksM][2 * kBlocksN][4]) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int row0 = warp / WARPS_N * kWarpRows, col0 = warp % WARPS_N * kWarpCols;
 #pragma unroll
-  for (int k = 0; k < kBK; k += 16) {
+  for (int k = 0; k < kUnits; k += 16) {
     u32 a[kBlocksM][4], b[kBlocksN][4];
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
@@ -213,16 +269,21 @@ WZ_FN void multiply_stage(u32 stage, float (&sum)[kBlocksM][2 * kBlocksN][4]) {
 }
 
 template <int V>
-WZ_FN void write_run(const float* sum, const Row& at, int col, int group_col, const Tail& tail) {
+WZ_FN void write_run(const Sum* sum, const Row& at, int col, int group_col, const Tail& tail, const i32* correction) {
   const float none[V] = {};
   float x[V];
 #pragma unroll
-  for (int i = 0; i < V; ++i) x[i] = sum[i];
+  for (int i = 0; i < V; ++i)
+#if BYTES
+    x[i] = (float)(correction ? sum[i] - correction[group_col + col + i] : sum[i]);
+#else
+    x[i] = sum[i];
+#endif
   finish<V>(x, none, none, at, group_col + col, tail);
   store_result<V>(x, at, group_col + col, tail);
 }
 
-WZ_FN void write_tile(const float (&sum)[kBlocksM][2 * kBlocksN][4], const Tile& tile, const Problem& p, const Tail& tail) {
+WZ_FN void write_tile(const Sum (&sum)[kBlocksM][2 * kBlocksN][4], const Tile& tile, const Problem& p, const Tail& tail, const i32* correction) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int row0 = tile.row + warp / WARPS_N * kWarpRows + lane / 4;
   const int col0 = tile.col + warp % WARPS_N * kWarpCols + lane % 4 * 2;
@@ -237,32 +298,33 @@ WZ_FN void write_tile(const float (&sum)[kBlocksM][2 * kBlocksN][4], const Tile&
 #pragma unroll
       for (int j = 0; j < 2 * kBlocksN; ++j) {
         const int col = col0 + j * 8;
-        const float* f = sum[i][j] + lower * 2;
+        const Sum* f = sum[i][j] + lower * 2;
         if constexpr (kColumns % 2 == 0) {
-          if (col < kColumns) write_run<2>(f, at, col, group_col, tail);
+          if (col < kColumns) write_run<2>(f, at, col, group_col, tail, correction);
         } else {
-          if (col < kColumns) write_run<1>(f, at, col, group_col, tail);
-          if (col + 1 < kColumns) write_run<1>(f + 1, at, col + 1, group_col, tail);
+          if (col < kColumns) write_run<1>(f, at, col, group_col, tail, correction);
+          if (col + 1 < kColumns) write_run<1>(f + 1, at, col + 1, group_col, tail, correction);
         }
       }
     }
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    gemm(const Element* __restrict__ a, const Element* __restrict__ b, const __grid_constant__ Problem p, TAIL_PARAMETERS) {
+    gemm(const Element* __restrict__ a, const ElementB* __restrict__ b, const i32* __restrict__ correction,
+         const __grid_constant__ Problem p, TAIL_PARAMETERS) {
   extern __shared__ __align__(128) unsigned char memory[];
   const u32 stages = (u32)__cvta_generic_to_shared(memory);
   const Tail tail = TAIL;
   wz::start_next();
   wz::after_previous();
   Loader loader;
-  loader.a = a, loader.b = b;
+  loader.a = a, loader.b = (const Element*)b;
   loader.tile = tile_at(blockIdx.x, p, BM, BN);
   loader.origin = origin_of(loader.tile.matrix, p);
   loader.a_aligned = wz::is_aligned(a), loader.b_aligned = wz::is_aligned(b);
   loader.prepare(p);
 
-  float sum[kBlocksM][2 * kBlocksN][4] = {};
+  Sum sum[kBlocksM][2 * kBlocksN][4] = {};
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
     if (s < kStepsK) loader.load(stages + s * kBytesStage, s * kBK, p);
@@ -276,5 +338,5 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     copies_commit();
     multiply_stage(stages + step % STAGES * kBytesStage, sum);
   }
-  write_tile(sum, loader.tile, p, tail);
+  write_tile(sum, loader.tile, p, tail, correction);
 }

@@ -81,7 +81,7 @@ class GemmMma final : public Tactic {
     const auto define = [&](const char* name, int64_t value) {
       constants += "#define " + std::string(name) + " " + std::to_string(value) + "\n";
     };
-    define("BM", m), define("BN", n), define("STAGES", stages);
+    define("BM", m), define("BN", n), define("STAGES", stages), define("BYTES", 0);
     define("WARPS_M", config.get("warps_m")), define("WARPS_N", config.get("warps_n"));
     define("A_MODE", a.kind), define("A_VEC", a.vector), define("B_MODE", b.kind), define("B_VEC", b.vector);
 
@@ -98,7 +98,7 @@ class GemmMma final : public Tactic {
       launch.constant(packed.at(0));
     else
       launch.input(static_cast<size_t>(c.b_input));
-    tail.add_parameters(launch.value(parameters));
+    tail.add_parameters(launch.null().value(parameters));  // no zero points
     return kernel;
   }
 
