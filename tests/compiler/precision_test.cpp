@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lower precision from the option to the verified engine.
 #include <algorithm>
+#include <cmath>
 
 #include "device/region.h"
 #include "tests/compiler/compiled.h"
@@ -59,6 +60,37 @@ TEST(Precision, Tf32IsAPermissionOnRegions) {
   EXPECT_EQ(permitted, 4u);  // three convolutions and a product
   const auto exact = compile_text(kSmallNet, asked(DType::kFloat32));
   for (const auto& node : exact->graph->nodes()) EXPECT_FALSE(node->attributes.contains("tf32"));
+}
+
+/// Blocks of four along k of the activations, each with a scale and a zero point.
+const std::string kBlockedActivations = R"(graph(%x: float32[2,8]) -> (%y) {
+%scale: float32[2,2] = constant [0.01, 0.02, 0.005, 0.03]
+%zero: uint8[2,2] = constant [128, 100, 3, 200]
+%w: float32[8,3] = constant [1, -1, 0.3, -1, 0.9, 0.2, 0.7, -0.8, -1, -0.7, 0.8, 1, 0.1, 0.3, -0.6, -0.1, -0.2, 0.1, 1, 2, 3, -3, -2, -1]
+%q = QuantizeLinear(%x, %scale, %zero) {axis=1, block_size=4}
+%d = DequantizeLinear(%q, %scale, %zero) {axis=1, block_size=4}
+%y = MatMul(%d, %w)
+})";
+
+TEST(Precision, ActivationsQuantizedInBlocks) {
+  CompileOptions options;
+  options.shapes["x"] = {2, 8};
+  const auto engine = compile_text(kBlockedActivations, options);
+  expect_matches_reference(kBlockedActivations, engine, {ramp({2, 8})});
+  // By hand: element 0 is -1, block 0 of row 0: round(-1 / 0.01) + 128 = 28, back (28 - 128) * 0.01.
+  const Baseline baseline(read_model(kBlockedActivations), 1);
+  bool seen = false;
+  (void)baseline.run(std::vector<Datum>{ramp({2, 8})}, [&](const Value* v, const Datum& d) {
+    if (v->name != "q") return;
+    seen = true;
+    const float x0 = ramp({2, 8}).tensor.as<float>()[0], x7 = ramp({2, 8}).tensor.as<float>()[7];
+    const auto byte = [](float x, float scale, int zero) {
+      return std::clamp(static_cast<int>(std::nearbyintf(x / scale)) + zero, 0, 255);
+    };
+    EXPECT_EQ(d.tensor.as<uint8_t>()[0], byte(x0, 0.01f, 128));
+    EXPECT_EQ(d.tensor.as<uint8_t>()[7], byte(x7, 0.02f, 100));
+  });
+  EXPECT_TRUE(seen);
 }
 
 /// A sigmoid that turns the last bits of its sums into whole outputs; `weights` are those of one product.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/cuda/bytes_cases.h"
+#include "tuning/region_check.h"
 
 namespace wootz {
 namespace {
@@ -35,6 +36,18 @@ TEST(CudaGemmBytes, FloatsOf8Bits) {
   expect_product({.a = DType::kFloat8E4M3FN, .end = End::kHalf, .residual = true, .relu = false}, 140, 64,
                  192);
   expect_product({.a = DType::kFloat8E4M3FN, .result = DType::kFloat8E4M3FN, .relu = false}, 70, 96, 30);
+}
+
+/// The matrix unit keeps some 14 bits of sums of 8-bit floats, so their float32 results are judged by these.
+TEST(CudaGemmBytes, BoundOfSumsOf8BitFloats) {
+  CudaCase floats, integers;
+  const Tactic& any = *cuda_backend("cuda:sm_90a").tactics()[0];
+  BytesRegion(floats, {.a = DType::kFloat8E4M3FN, .end = End::kFloat, .relu = false}).product(64, 256, 64);
+  BytesRegion(integers, {.end = End::kFloat, .relu = false}).product(64, 256, 64);
+  const double of_floats = error_bound(floats.problem(), any),
+               of_integers = error_bound(integers.problem(), any);
+  EXPECT_NEAR(of_floats, 0x1p-13 * (4 * std::sqrt(256.0) + 8) + any.extra_error(), 1e-9);
+  EXPECT_LT(of_integers, of_floats / 100);
 }
 
 TEST(CudaGemmBytes, ResultsFarBeyondTheirRange) {

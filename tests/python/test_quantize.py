@@ -346,6 +346,12 @@ class Products(unittest.TestCase):
         report = wootz.doctor(self.model, wild)
         self.assertIn(("x", "overflow"), {(s["tensor"], s["kind"]) for s in report["symptoms"]})
         self.assertEqual(report["samples"], 1)
+        mended = str(self.folder / "mended.onnx")
+        wootz.mend(self.model, mended, [{"kind": "clip", "tensor": "n", "factor": 1.0, "low": -0.5, "high": 0.5, "nodes": ["first"]}])
+        self.assertIn("Clip", {n.op_type for n in onnx.load(mended).graph.node})
+        with self.assertRaises(wootz.Error) as caught:
+            wootz.mend(self.model, mended, [{"kind": "scale", "tensor": "nowhere", "factor": 2.0, "low": 0.0, "high": 0.0, "nodes": []}])
+        self.assertIn("nowhere", str(caught.exception))
 
     def test_floats_of_8_bits(self):
         path = str(self.folder / "float8.onnx")
