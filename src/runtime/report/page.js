@@ -373,12 +373,12 @@ function precision() {
   const outputs = [["largest error", "max_abs", error], ["relative", "relative", error], ["SQNR, dB", "sqnr_db", plain(1)], ["cosine", "cosine", plain(6)], ["top-1 the same", "top1", x => x === null ? "–" : percent(x)]];
   const t = el("table"), head = el("tr");
   head.append(el("th", {style: "cursor:default"}, "output"));
-  for (const [title] of outputs) head.append(el("th", {class: "n", style: "cursor:default"}, title + ", before"), el("th", {class: "n", style: "cursor:default"}, "after"));
+  for (const [title] of outputs) head.append(el("th", {class: "n", style: "cursor:default"}, title));
   t.append(head);
   for (const o of data.precision.outputs) {
     const row = el("tr", {style: "cursor:default"});
     row.append(el("td", {}, o.output));
-    for (const [, key, show] of outputs) row.append(el("td", {class: "n"}, show(o.before[key])), el("td", {class: "n"}, show(o.after[key])));
+    for (const [, key, show] of outputs) row.append(el("td", {class: "n"}, `${show(o.before[key])} → ${show(o.after[key])}`));
     t.append(row);
   }
   $("outputerrors").append(t);
