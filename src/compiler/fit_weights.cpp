@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/fit_weights.h"
+#include "tuning/race.h"
 
 #include <algorithm>
 #include <cstdio>
