@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/fit_weights.h"
-#include "tuning/race.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <vector>
+
+#include "tuning/race.h"
 
 namespace wootz {
 namespace {
