@@ -28,7 +28,9 @@ struct NodeError {
   std::string node, op, output;
   int64_t step = -1;                              // the region that computes it; -1: folded away
   double fused = -1;                              // total error in the engine; below 0: inside of the region
-  double own = -1, inherited = -1, unfused = -1;  // in the engine that fuses nothing
+  // In the engine that fuses nothing: its result against the node as the model states it, on the engine's own inputs; that
+  // against the model; and both together.
+  double own = -1, inherited = -1, unfused = -1;
   double other = -1;                              // total error on the other device
 };
 

@@ -28,6 +28,12 @@ class ValueErrors : public StepObserver {
   /// The model's value of this name; one that the engine lacks, or has in another form, is passed over.
   void compare(const std::string& name, const Datum& model);
 
+  /// The engine's value of this name; null where it has none.
+  const Tensor* found(const std::string& name) const {
+    const auto it = seen_.find(name);
+    return it == seen_.end() ? nullptr : &it->second.found;
+  }
+
   /// By the name of the value.
   const std::map<std::string, ValueError>& errors() const { return errors_; }
   /// References that refused what the engine took.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/baseline.h"
+#include "compiler/node_rounding.h"
 #include "compiler/repeat_sample.h"
 #include "compiler/value_errors.h"
 #include "compiler/verify_engine.h"
@@ -46,7 +47,7 @@ class Verification {
       watch(options_.other_device, false, other, of_other);
     sample_.expected = baseline_->run(sample_.inputs, [&](const Value* v, const Datum& d) {
       own.compare(v->name, d);
-      if (of_unfused) of_unfused->compare(v->name, d);
+      if (of_unfused) of_unfused->compare(v->name, d), judge_node(*v, d, *of_unfused);
       if (of_other) of_other->compare(v->name, d);
     });
     compare_outputs();
@@ -81,6 +82,25 @@ class Verification {
     std::vector<Datum> outputs(engine.data()->graph->outputs().size());
     state.run(sample_.inputs, outputs).throw_if_failed();
     for (const std::string& note : errors.notes()) report_.notes.push_back(note);
+  }
+
+  /// What the node that computes `v` adds in the engine that fuses nothing, against what the model says of
+  /// it.
+  void judge_node(const Value& v, const Datum& model, const ValueErrors& unfused) {
+    const Node* node = v.producer();
+    const Tensor* found = unfused.found(v.name);
+    if (!node || node->output(0) != &v || !found || !model.tensor.is_defined()) return;
+    std::vector<Datum> inputs;
+    for (const Value* in : node->inputs()) {
+      inputs.emplace_back();
+      if (!in) continue;
+      if (in->is_constant()) inputs.back() = Datum(*in->constant);
+      if (const Tensor* t = unfused.found(in->name)) inputs.back() = Datum(*t);
+      const auto& given = v.graph()->inputs();
+      if (const auto at = std::find(given.begin(), given.end(), in); at != given.end())
+        inputs.back() = sample_.inputs[static_cast<size_t>(at - given.begin())];
+    }
+    if (const auto r = node_rounding(*node, inputs, *found, model.tensor)) roundings_[v.name] = *r;
   }
 
   /// Another engine of the model on the same inputs: one that fuses nothing, or on another device.
@@ -183,6 +203,8 @@ class Verification {
         if (unfused)
           if (const auto it = unfused->errors().find(v->name); it != unfused->errors().end())
             e.own = it->second.own, e.inherited = it->second.inherited;
+        if (const auto r = roundings_.find(v->name); r != roundings_.end())
+          e.own = r->second.own, e.inherited = r->second.inherited;
         report_.nodes.push_back(std::move(e));
       }
   }
@@ -191,6 +213,7 @@ class Verification {
   const VerifyOptions& options_;
   std::unique_ptr<Baseline> baseline_;
   VerifySample sample_;
+  std::map<std::string, NodeRounding> roundings_;  // by the node's first result
   VerifyReport report_;
 };
 

@@ -98,13 +98,15 @@ Tensor transposed_bytes(const Tensor& t) {
   return to;
 }
 
-std::optional<Patch> integer_product(Node& node, bool transposed, Value* bias, bool on_gpu) {
+std::optional<Patch> integer_product(Node& node, bool transposed, Value* bias, const TargetTraits& target) {
+  const bool on_gpu = target.name == "cuda";
   const auto x = dequantized(node.input(0));
   const auto w = IntegerWeights::of(node.input(1));
   if (!x || !w || !x->per_tensor() || x->x->is_constant() || x->x->type.rank() < 2) return std::nullopt;
   const Tensor& bytes = *w->q.x->constant;
   const bool float8 = x->is_float8();
-  if (bytes.rank() != 2 || float8 != w->q.is_float8() || (float8 && (!on_gpu || !x->symmetric())))
+  if (bytes.rank() != 2 || float8 != w->q.is_float8() ||
+      (float8 && (!multiplies_float8(target) || !x->symmetric())))
     return std::nullopt;
   const bool flip = transposed != w->transposed;
   const int64_t columns_axis = flip ? 0 : 1;
@@ -124,11 +126,11 @@ std::optional<Patch> integer_product(Node& node, bool transposed, Value* bias, b
   return patch;
 }
 
-std::optional<Patch> integer_gemm(Node& node, bool on_gpu) {
+std::optional<Patch> integer_gemm(Node& node, const TargetTraits& target) {
   const Attributes& a = node.attributes;
   if (a.get<float>("alpha", 1) != 1 || a.get<float>("beta", 1) != 1 || a.get<int64_t>("transA", 0) != 0)
     return std::nullopt;
-  return integer_product(node, a.get<int64_t>("transB", 0) != 0, node.input(2), on_gpu);
+  return integer_product(node, a.get<int64_t>("transB", 0) != 0, node.input(2), target);
 }
 
 /// Q(move(DQ(x))) moves x itself.
@@ -179,10 +181,11 @@ std::optional<Patch> integer_pool(Node& node) {
   return patch;
 }
 
-std::optional<Patch> integer_form(Node& node, bool on_gpu) {
+std::optional<Patch> integer_form(Node& node, const TargetTraits& target) {
+  const bool on_gpu = target.name == "cuda";
   if (node.is("Conv")) return integer_conv(node, on_gpu);
-  if (node.is("MatMul")) return integer_product(node, false, nullptr, on_gpu);
-  if (node.is("Gemm")) return integer_gemm(node, on_gpu);
+  if (node.is("MatMul")) return integer_product(node, false, nullptr, target);
+  if (node.is("Gemm")) return integer_gemm(node, target);
   if (!node.is("QuantizeLinear")) return std::nullopt;
   if (auto patch = integer_movement(node)) return patch;
   return on_gpu ? integer_pool(node) : std::nullopt;
@@ -195,7 +198,7 @@ bool run_integer_products(Graph& graph, PassContext& context) {
     Node& node = **it++;
     for (Graph* inner : node.subgraphs()) changed |= run_integer_products(*inner, context);
     if (context.exhausted() || !is_live(node)) continue;
-    if (std::optional<Patch> patch = integer_form(node, context.target.name == "cuda"))
+    if (std::optional<Patch> patch = integer_form(node, context.target))
       changed |= apply_patch(*patch, node, "integer_products", context);
   }
   return changed;
