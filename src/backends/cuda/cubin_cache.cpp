@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
@@ -74,9 +75,39 @@ std::shared_ptr<const Cubin> read_any(const std::string& folder, const std::stri
   return nullptr;
 }
 
+std::string path_of(const std::string& folder, const std::string& key, const std::string& version) {
+  return folder + "/" + key + "-" + version + ".cubin";
+}
+
+/// The file in the cache's folder with the version of the NVRTC that was loaded last.
+constexpr const char* kLastVersion = "/last-nvrtc";
+
+/// What the last NVRTC wrote: loading it takes as long as ten cached kernels, and most engines need none
+/// other.
+std::shared_ptr<const Cubin> read_unloaded(const std::string& folder, const std::string& key) {
+  try {
+    const std::string version(MappedFile::open(folder + kLastVersion)->text());
+    return version.empty() ? nullptr : read(path_of(folder, key, version));
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+void note_version(const std::string& folder, const std::string& version) {
+  try {
+    fs::create_directories(folder);
+    write_file_atomically(folder + kLastVersion, version);
+  } catch (const std::exception& e) {
+    log(LogLevel::kDebug, std::string("the kernel cache was not written: ") + e.what());
+  }
+}
+
 std::shared_ptr<const Cubin> find_or_compile(const Source& source, const std::string& arch,
                                              const std::string& key) {
   const std::string folder = cache_folder();
+  static std::atomic<bool> is_loaded{false};
+  if (!is_loaded && !folder.empty())
+    if (auto cubin = read_unloaded(folder, key)) return cubin;
   std::string reason;
   const Nvrtc* nvrtc = Nvrtc::try_get(reason);
   if (!nvrtc) {
@@ -84,7 +115,8 @@ std::shared_ptr<const Cubin> find_or_compile(const Source& source, const std::st
       if (auto cubin = read_any(folder, key)) return cubin;
     throw Error(ErrorKind::kDevice, reason);
   }
-  const std::string path = folder + "/" + key + "-" + nvrtc->version() + ".cubin";
+  if (!is_loaded.exchange(true) && !folder.empty()) note_version(folder, nvrtc->version());
+  const std::string path = path_of(folder, key, nvrtc->version());
   if (!folder.empty())
     if (auto cubin = read(path)) return cubin;
   auto cubin = std::make_shared<const Cubin>(nvrtc->compile(source, arch));

@@ -44,8 +44,9 @@ class Nvrtc {
 /// Compiles through a cache: in this process, and in a folder on the disk under the hash of text, headers,
 /// options, architecture and NVRTC version. The folder is $WOOTZ_CUDA_CACHE, else $XDG_CACHE_HOME/wootz/cuda,
 /// else ~/.cache/wootz/cuda; `WOOTZ_CUDA_CACHE=` (empty) turns it off. Files are written beside and renamed;
-/// a folder that cannot be written only costs time. Where there is no NVRTC, a file that any version of it
-/// wrote will do. Callable from many threads; equal sources are compiled once.
+/// a folder that cannot be written only costs time. NVRTC is loaded when a source is not there as the version
+/// that was loaded last wrote it. Where there is no NVRTC, a file that any version of it wrote will do.
+/// Callable from many threads; equal sources are compiled once.
 std::shared_ptr<const Cubin> compile_cached(const Source& source, const std::string& arch);
 
 }  // namespace wootz::cuda
