@@ -200,7 +200,8 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
       engine.remarks.push_back(
           {"race", node->origins,
            on_device ? "sizes or kinds known only while running: by the reference on the host, with copies"
-                     : "sizes or kinds known only while running: by the reference"});
+                     : "sizes or kinds known only while running: by kernels made for these then, else by the "
+                       "reference"});
     else if (const auto found = results.find(index); found != results.end())
       take_result(engine, *node, index, std::move(found->second), on_device, own);
   }

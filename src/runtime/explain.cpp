@@ -41,7 +41,7 @@ const char* sharing_text(Sharing kind) {
 std::string tactic_of(const StepRecord& s, bool interpreted) {
   const auto has_steps = [](const auto& body) { return body != nullptr; };
   if (std::any_of(s.bodies.begin(), s.bodies.end(), has_steps)) return "steps of its bodies";
-  if (interpreted) return "reference (size known only while running)";
+  if (interpreted) return "by size, known only while running";
   if (runs_nothing(s.sharing)) return "view";
   return s.choices.empty() ? "reference" : s.choices[0].tactic_id;
 }

@@ -47,6 +47,9 @@ PreparedShape::PreparedShape(const EngineData& engine, const Backend& backend,
   }
   plan_releases();
   place_buffers();
+  const auto is_interpreted = [](const RunStep& s) { return s.interpreted; };
+  if (!device_ && std::any_of(steps_.begin(), steps_.end(), is_interpreted))
+    dynamic_kernels_ = std::make_unique<DynamicKernels>(engine, plan_, backend, threads);
   if (device_) plan_device_steps(threads);
 }
 
@@ -174,7 +177,7 @@ void PreparedShape::run_step(size_t index, const RunBuffers& buffers, void* work
   if (s.kernel)
     s.kernel->launch({s.inputs.data(), s.outputs.data(), workspace, &stream});
   else if (s.interpreted)
-    interpret(s, buffers);
+    interpret(index, buffers, stream);
   if (stream.has_failed())
     rethrow_at(*s.node, stream.take_error());  // later steps would read what is not there
   if (is_seen) buffers.observer->see(index, std::move(inputs), copies_of(s.node->outputs(), buffers));
@@ -278,13 +281,15 @@ void PreparedShape::store(const Value* value, Datum datum, const RunBuffers& buf
                p.desc.strides);
 }
 
-void PreparedShape::interpret(RunStep& step, const RunBuffers& buffers) {
-  const Node& node = *step.node;
+void PreparedShape::interpret(size_t index, const RunBuffers& buffers, Stream& stream) {
+  const Node& node = *steps_[index].node;
   std::vector<Datum> scratch(node.inputs().size());
   std::vector<const Datum*> inputs;
   for (size_t i = 0; i < node.inputs().size(); ++i)
     inputs.push_back(node.input(i) ? datum_of(node.input(i), buffers, scratch[i]) : nullptr);
-  std::vector<Datum> outputs = evaluate_node(node, inputs);
+  std::optional<std::vector<Datum>> found;
+  if (dynamic_kernels_) found = dynamic_kernels_->run(index, node, inputs, stream);
+  std::vector<Datum> outputs = found ? std::move(*found) : evaluate_node(node, inputs);
   for (size_t i = 0; i < node.outputs().size(); ++i)
     if (node.output(i)) store(node.output(i), std::move(outputs[i]), buffers);
 }

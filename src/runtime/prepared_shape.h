@@ -11,6 +11,7 @@
 #include "device/backend.h"
 #include "engine/engine_data.h"
 #include "runtime/device_plan.h"
+#include "runtime/dynamic_kernels.h"
 #include "runtime/step_observer.h"
 
 namespace wootz {
@@ -91,7 +92,7 @@ class PreparedShape {
   void resolve(void* arena);
   void patch(const RunBuffers& buffers);
   void run_step(size_t index, const RunBuffers& buffers, void* workspace, Stream& stream);
-  void interpret(RunStep& step, const RunBuffers& buffers);
+  void interpret(size_t index, const RunBuffers& buffers, Stream& stream);
   std::vector<Datum> copies_of(std::span<Value* const> values, const RunBuffers& buffers) const;
   const Datum* datum_of(const Value* value, const RunBuffers& buffers, Datum& scratch) const;
   void store(const Value* value, Datum datum, const RunBuffers& buffers);
@@ -132,6 +133,7 @@ class PreparedShape {
   void* resolved_pinned_ = nullptr;
   std::vector<char> host_workspace_;  // of kernels on the host, beside a device
   ShapePlan plan_;
+  std::unique_ptr<DynamicKernels> dynamic_kernels_;  // on the host
   std::vector<RunStep> steps_;
   std::vector<Slot> slots_;
   std::vector<Datum> data_;  // by value id, for dynamic values
