@@ -79,7 +79,7 @@ struct ShadowCounts {
 struct LoadOptions {
   std::string device;          // where it runs among devices of its kind ("cuda:1"); empty: as built
   bool self_test = true;       // run a few regions against what the references gave at the build, and check
-                               // the hashes of weights up to 64 MB; milliseconds. Not on a GPU
+                               // the hashes of weights up to 64 MB; milliseconds, on a GPU too
   bool check_weights = false;  // check the hashes of all weights: reads the whole file
 };
 
