@@ -10,6 +10,7 @@
 #include "backends/cuda/codegen/planned_tactic.h"
 #include "tests/cuda/bytes_cases.h"
 #include "tests/cuda/emulated.h"
+#include "tests/cuda/weight_cases.h"
 #include "tuning/race.h"
 
 namespace wootz {
@@ -114,6 +115,13 @@ void convolution_of_bytes(CudaCase& test, int64_t batch) {
       {.n = batch, .c = 80, .h = 7, .w = 9, .m = 64, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}});
 }
 
+void product_of_few_bits(CudaCase& test, int64_t batch) {
+  add_few_bits(test, {.rows = batch, .zeros = true});
+}
+void product_of_two_of_four(CudaCase& test, int64_t batch) {
+  add_two_of_four(test, DType::kFloat16, batch, 70, 128);
+}
+
 std::vector<std::pair<const char*, Region>> regions() {
   const ConvolutionCase pointwise_conv = {
       .n = 1, .c = 24, .h = 8, .w = 8, .m = 40, .kh = 1, .kw = 1, .pads = {0, 0, 0, 0}};
@@ -141,6 +149,8 @@ std::vector<std::pair<const char*, Region>> regions() {
   return {
       {"product of bytes", product_of_bytes},
       {"convolution of bytes", convolution_of_bytes},
+      {"product of few bits", product_of_few_bits},
+      {"product of two of four", product_of_two_of_four},
       {"rows", product(rows)},
       {"one row an image", product({.a = {1, 520}, .b = {520, 136}, .bias = true})},
       {"transposed result", with_result_strides(product(plain),
