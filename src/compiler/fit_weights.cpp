@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
-#include "tuning/race.h"
+#include "tuning/problem_key.h"
 
 namespace wootz {
 namespace {
@@ -29,8 +30,8 @@ size_t plain_bytes(const Problem& problem) {
 
 struct Rival {
   size_t step = 0;
-  TacticChoice choice;
-  double time_us = 0, error = -1;
+  const Problem* problem = nullptr;
+  CandidateRecord record;
   size_t saved_bytes = 0;
   double lost_us_per_byte = 0;
 };
@@ -46,14 +47,10 @@ std::optional<Rival> best_rival(const StepRecord& step, size_t index, const Prob
     const auto found =
         std::find_if(tactics.begin(), tactics.end(), [&](const Tactic* t) { return t->id() == c.tactic_id; });
     if (found == tactics.end()) continue;
-    const TacticConfig config = TacticConfig::parse(c.config);
-    Rival r{index,
-            {c.tactic_id, (*found)->version(), config, (*found)->pack(problem, config)},
-            c.time_us,
-            c.error};
-    const size_t bytes = std::max(bytes_of(r.choice.packed), plain_bytes(problem) / 2);
+    const size_t packed = bytes_of((*found)->pack(problem, TacticConfig::parse(c.config)));
+    const size_t bytes = std::max(packed, plain_bytes(problem) / 2);
     if (bytes >= now) continue;
-    r.saved_bytes = now - bytes;
+    Rival r{index, &problem, c, now - bytes};
     r.lost_us_per_byte = (c.time_us - step.time_us) / static_cast<double>(r.saved_bytes);
     if (!best || r.lost_us_per_byte < best->lost_us_per_byte) best = std::move(r);
   }
@@ -62,7 +59,8 @@ std::optional<Rival> best_rival(const StepRecord& step, size_t index, const Prob
 
 }  // namespace
 
-void fit_weights(EngineData& engine, const Backend& backend, const ShapePlan& plan) {
+void fit_weights(EngineData& engine, const Backend& backend, const ShapePlan& plan,
+                 const std::function<std::optional<RaceWin>(const Problem&, const CandidateRecord&)>& prove) {
   size_t plain = 0, packed = 0, index = 0;
   std::vector<std::pair<size_t, Problem>> large;
   for (const auto& node : engine.graph->nodes()) {
@@ -84,14 +82,20 @@ void fit_weights(EngineData& engine, const Backend& backend, const ShapePlan& pl
                    [](const Rival& a, const Rival& b) { return a.lost_us_per_byte < b.lost_us_per_byte; });
   size_t taken = 0;
   double lost_us = 0;
-  for (Rival& r : rivals) {
-    if (packed <= most) break;
+  std::set<std::string> problems;  // that have their rival: a file of decisions knows one tactic for each
+  for (const Rival& r : rivals) {
+    const std::string key = problem_key(*r.problem);
+    if (packed <= most && !problems.contains(key)) continue;
+    auto win = prove(*r.problem, r.record);
+    if (!win) continue;
+    problems.insert(key);
     StepRecord& step = engine.steps[r.step];
-    lost_us += r.time_us - step.time_us;
-    packed -= r.saved_bytes;
-    step.choices = {std::move(r.choice)};
-    step.time_us = r.time_us;
-    step.error = r.error;
+    lost_us += win->time_us - step.time_us;
+    packed -= std::min(packed, r.saved_bytes);
+    step.choices = {std::move(win->choice)};
+    step.time_us = win->time_us;
+    step.error = win->error;
+    step.bound = win->bound;
     ++taken;
   }
   if (taken == 0) return;

@@ -206,7 +206,10 @@ double race_steps(EngineData& engine, const Backend& backend, std::span<const Di
       take_result(engine, *node, index, std::move(found->second), on_device, own);
   }
   drop_vendor(engine, std::move(own), plan.arena_bytes, on_device);
-  if (!on_device) fit_weights(engine, backend, plan);
+  if (!on_device)
+    fit_weights(engine, backend, plan, [&](const Problem& problem, const CandidateRecord& lost) {
+      return race.prove(problem, bindings, lost, smaller ? &*smaller : nullptr);
+    });
   if (!options.decisions.empty()) add_decisions(engine, plan, on_device ? 1 : engine.threads, decisions);
   if (decisions.has_changed()) decisions.save(options.decisions);
   if (!options.timing_cache.empty() && options.race.tune) save(cache, options.timing_cache, engine);

@@ -390,6 +390,25 @@ bool Race::is_proven(Candidate& c, Proof* proof, const Problem& problem) {
   return false;
 }
 
+std::optional<RaceWin> Race::prove(const Problem& problem, const Bindings& bindings,
+                                   const CandidateRecord& lost, const SmallerBatch* smaller) {
+  smaller_ = smaller;
+  tunes_ = true;  // all configurations are candidates
+  RaceResult ignored;
+  std::vector<Candidate> candidates = candidates_for(problem, ignored);
+  std::erase_if(candidates, [&](const Candidate& c) {
+    return c.record.tactic_id != lost.tactic_id || c.record.config != lost.config;
+  });
+  if (candidates.empty()) return std::nullopt;
+  const auto proof = check_all(candidates, problem, bindings, ignored);
+  Candidate& c = candidates[0];
+  if (!is_proven(c, proof.get(), problem)) return std::nullopt;
+  return RaceWin{{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)},
+                 lost.time_us,
+                 c.record.error,
+                 error_bound(problem, *c.tactic)};
+}
+
 /// The fastest that is right everywhere wins, and beside a vendor library's the fastest of ours; where none
 /// is, the reference.
 void Race::settle(std::vector<Candidate>& candidates, Proof* proof, const Problem& problem,

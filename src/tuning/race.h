@@ -76,6 +76,9 @@ class Race {
 
   /// `smaller` (optional): the same graph at a smaller batch, by which large problems may be judged.
   RaceResult run(const Problem& problem, const Bindings& bindings, const SmallerBatch* smaller = nullptr);
+  /// Holds a candidate that lost against all that a winner is held against; nothing where it fails.
+  std::optional<RaceWin> prove(const Problem& problem, const Bindings& bindings, const CandidateRecord& lost,
+                               const SmallerBatch* smaller = nullptr);
   /// On a device: compiles the candidates of these problems on all host threads, so that the races find them
   /// in the cache. `progress` gets the number done and of all.
   void compile_ahead(std::span<const Problem> problems,

@@ -5,6 +5,7 @@
 
 #include "memory/bind_shapes.h"
 #include "tests/compiler/compiled.h"
+#include "tuning/race.h"
 
 namespace wootz::compile_tests {
 namespace {
@@ -35,18 +36,18 @@ size_t packed_bytes(const EngineData& engine) {
   return bytes;
 }
 
+const std::vector<Dims> kDims = {{1, 256, 8, 8}};
+
 /// F(4x4) won; F(2x2) is slower and needs less than half.
-TEST(FitWeights, ASlowerRivalWithSmallerWeightsIsTaken) {
-  const Backend& backend = *find_backend(BackendRegistry::global(), "cpu");
+std::shared_ptr<EngineData> engine_with_rivals(const Backend& backend) {
   ImportedModel model;
   model.graph = convolution();
   CompileOptions options;
   options.tune = false;
   options.allow_vendor_libraries = false;
   options.tactics = {"cpu.conv.winograd"};
-  const auto engine = compile(std::move(model), options);
-  const std::vector<Dims> dims = {{1, 256, 8, 8}};
-  const ShapePlan plan = plan_of(*engine, bind_shapes(*engine->graph, dims));
+  auto engine = compile(std::move(model), options);
+  const ShapePlan plan = plan_of(*engine, bind_shapes(*engine->graph, kDims));
   size_t index = 0;
   for (const auto& node : engine->graph->nodes()) {
     StepRecord& step = engine->steps[index++];
@@ -62,19 +63,48 @@ TEST(FitWeights, ASlowerRivalWithSmallerWeightsIsTaken) {
       step.time_us = 100;
     }
   }
+  return engine;
+}
+
+TEST(FitWeights, ASlowerRivalWithSmallerWeightsIsTaken) {
+  const Backend& backend = *find_backend(BackendRegistry::global(), "cpu");
+  const auto engine = engine_with_rivals(backend);
+  const Bindings bindings = bind_shapes(*engine->graph, kDims);
+  TimingCache cache;
+  Race race(backend, engine->threads, cache, {});
   const size_t plain = 256 * 256 * 9 * sizeof(float);
   ASSERT_GT(static_cast<double>(packed_bytes(*engine)), kMostPackedWeights * plain);
-  fit_weights(*engine, backend, plan);
+  const auto prove = [&](const Problem& p, const CandidateRecord& lost) {
+    return race.prove(p, bindings, lost);
+  };
+  fit_weights(*engine, backend, plan_of(*engine, bindings), prove);
   EXPECT_LE(static_cast<double>(packed_bytes(*engine)), kMostPackedWeights * plain);
   EXPECT_TRUE(std::any_of(engine->remarks.begin(), engine->remarks.end(), [](const RemarkRecord& r) {
     return r.text.find("smaller weights, for 50.0 us") != std::string::npos;
   }));
-  const std::vector<Datum> inputs = {ramp(dims[0])};
+  const std::vector<Datum> inputs = {ramp(kDims[0])};
   const std::vector<Datum> want = evaluate_graph(*convolution(), inputs);
   std::vector<Datum> got(1);
   ExecutionState(engine).run(inputs, got).throw_if_failed();
   for (const OutputError& e : compare_outputs(*engine->graph, want, got, "test"))
     EXPECT_LE(e.relative, e.bound);
+}
+
+TEST(FitWeights, ARivalThatIsWrongIsNot) {
+  const Backend& backend = *find_backend(BackendRegistry::global(), "cpu");
+  const auto engine = engine_with_rivals(backend);
+  const size_t before = packed_bytes(*engine);
+  int asked = 0;
+  fit_weights(*engine, backend, plan_of(*engine, bind_shapes(*engine->graph, kDims)),
+              [&](const Problem&, const CandidateRecord&) -> std::optional<RaceWin> {
+                ++asked;
+                return std::nullopt;
+              });
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(packed_bytes(*engine), before);
+  EXPECT_TRUE(std::none_of(engine->remarks.begin(), engine->remarks.end(), [](const RemarkRecord& r) {
+    return r.text.find("smaller weights") != std::string::npos;
+  }));
 }
 
 }  // namespace
