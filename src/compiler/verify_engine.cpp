@@ -137,12 +137,13 @@ bool rounds(const Node& node) {
   return kOps.contains(node.op);
 }
 
-/// Selecting and ordering: a tiny difference may change which elements come out. And numbers drawn anew by
-/// each run.
+/// Selecting and ordering: a tiny difference may change which elements come out. The bits of a float, as
+/// other numbers. And numbers drawn anew by each run.
 bool selects(const Node& node) {
   static const std::set<std::string, std::less<>> kOps = {"ArgMax",  "ArgMin", "TopK",    "NonMaxSuppression",
                                                           "NonZero", "Unique", "Compress"};
   const OpDef* def = OpRegistry::global().find(node);
+  if (node.is("BitCast") && node.input(0) && is_float(node.input(0)->type.dtype)) return true;
   return kOps.contains(node.op) || (def && !def->deterministic);
 }
 

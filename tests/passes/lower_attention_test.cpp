@@ -125,6 +125,24 @@ TEST(LowerAttention, GroupsWithSoftCapsOrUnknownLengthsStay) {
               ""});
 }
 
+TEST(LowerAttention, GroupsWithCachesOfOtherDimsStay) {
+  const auto stays = [](const char* what, const std::string& past, const std::string& attributes,
+                        const std::string& operands) {
+    check_case(lower_group_query(),
+               {what,
+                "graph(%q: float32[2,1,32], %k: float32[2,1,16], %v: float32[2,1,16], " + past +
+                    ", %n: int32[2]) -> (%y) {\n%t: int32[] = constant 6\n"
+                    "%y = com.microsoft::GroupQueryAttention(%q, %k, %v, %pk, %pv, %n, %t" +
+                    operands + ") {" + attributes + "kv_num_heads=2, num_heads=4}\n}",
+                ""});
+  };
+  stays("heads", "%pk: float32[2,4,5,8], %pv: float32[2,4,5,8]", "", "");
+  stays("batch", "%pk: float32[1,2,5,8], %pv: float32[1,2,5,8]", "", "");
+  stays("value", "%pk: float32[2,2,5,8], %pv: float32[2,2,4,8]", "", "");
+  stays("no angles", "%pk: float32[2,2,5,8], %pv: float32[2,2,5,8], %c: float32[9,0], %d: float32[9,0]",
+        "do_rotary=1, ", ", %c, %d");
+}
+
 TEST(LowerAttention, WhatKernelsDoNotServeStays) {
   const std::string end = "\n}";
   check_cases(

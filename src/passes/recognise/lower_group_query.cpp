@@ -74,8 +74,14 @@ class GroupQueryLowering {
     head_ = hidden.value() / (input(1) ? heads_ : all);
     batch_ = dim(node_.input(0), 0), length_ = dim(node_.input(0), 1);
     longest_ = symbols_.resolve((*total)[0]);
+    for (size_t i : {size_t(1), size_t(2)})
+      if (input(i) && !has_rank(input(i), 3)) return false;
     if (Value* past = input(kPastKey)) {
-      if (!has_rank(past, 4)) return false;
+      for (Value* cache : {past, input(kPastKey + 1)})
+        if (!has_rank(cache, 4) || !symbols_.equal(dim(cache, 0), batch_) ||
+            !symbols_.equal(dim(cache, 1), kv_heads_) || !symbols_.equal(dim(cache, 3), head_) ||
+            !symbols_.equal(dim(cache, 2), dim(past, 2)))
+          return false;
       past_ = dim(past, 2);
     }
     total_ = symbols_.max(longest_, past_);
@@ -87,7 +93,8 @@ class GroupQueryLowering {
     if (Value* bias = input(kBias))
       if (!has_rank(bias, 4) || !symbols_.equal(dim(bias, 3), total_)) return false;
     return !attribute("do_rotary", 0) ||
-           (input(kCos) && input(kSin) && has_rank(input(kCos), 2) && dim(input(kCos), 1).is_constant());
+           (input(kCos) && input(kSin) && has_rank(input(kCos), 2) && dim(input(kCos), 1).is_constant() &&
+            dim(input(kCos), 1).value() > 0);  // a rotation of none is one of all to RotaryEmbedding
   }
 
   PatchOperand ints(std::vector<int64_t> values) { return patch_.constant(Tensor::int64s(values)); }
