@@ -149,5 +149,14 @@ TEST(Gather, LeavesAnErrorForIndicesOutOfRange) {
   EXPECT_THROW(c.expect("cpu.gather.rows"), Error);
 }
 
+TEST(Gather, ReadsIndicesOf32And64BitsAlone) {
+  StridedCase c;
+  c.constant(random_tensor(DType::kFloat32, {3, 2}))
+      .input(Tensor::zeros(DType::kBool, {1}))
+      .node("Gather", {"0", "1"}, {"y"})
+      .result("y");
+  EXPECT_EQ(c.refusal("cpu.gather.rows"), "indices of type bool");
+}
+
 }  // namespace
 }  // namespace wootz

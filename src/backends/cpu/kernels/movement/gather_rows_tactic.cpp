@@ -67,6 +67,9 @@ class GatherRows final : public Tactic {
     if (!dense(view->input(0)) || !dense(view->input(1)) || !problem.outputs[0].is_row_major())
       return "an operand that is not row-major";
     if (view->input(0).dtype == DType::kString) return "strings";
+    const DType index = view->input(1).dtype;
+    if (index != DType::kInt32 && index != DType::kInt64)
+      return "indices of type " + std::string(dtype_name(index));
     return std::nullopt;
   }
 
