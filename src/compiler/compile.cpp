@@ -237,6 +237,9 @@ class Build {
     for (const Placement& p : plan.values)
       if (p.kind == Placement::Kind::kInput || p.kind == Placement::Kind::kOutput)
         bytes += static_cast<size_t>(p.desc.size()) * dtype_size(p.desc.dtype);
+    if (options_.most_bytes > 0 && bytes > options_.most_bytes)
+      throw Error(ErrorKind::kOutOfMemory, "its values would take " + std::to_string(bytes >> 20) +
+                                               " MB at the sizes to tune for, of which some are guesses");
     try {
       backend_.release(backend_.allocate(bytes));
     } catch (const Error& e) {

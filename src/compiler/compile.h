@@ -29,7 +29,8 @@ struct CompileOptions {
   std::map<std::string, Dims> shapes;  // tuned shapes by input name; others are guessed and reported
   bool tune = true;                    // false: first guesses, no timing
   double race_seconds = 0;             // 0: no limit
-  bool verify = true;                  // the whole engine against the imported graph
+  size_t most_bytes = 0;  // of activations, inputs and outputs at the shapes to tune for; 0: what there is
+  bool verify = true;     // the whole engine against the imported graph
   bool allow_vendor_libraries = true;  // oneDNN
   std::string timing_cache;            // path; empty: none
   std::string decisions;               // path of tuning/decisions.h; empty: none

@@ -86,8 +86,12 @@ bool tells_all_sizes(const Graph& graph, const Bindings& bindings) {
   });
 }
 
+/// Of a body's values while it is raced: the sizes of what goes in are mostly guesses.
+constexpr size_t kMostBytes = size_t{256} << 20;
+
 CompileOptions options_of_body(const CompileOptions& options) {
   CompileOptions o = options;
+  o.most_bytes = kMostBytes;
   o.verify = false;  // with the whole engine
   o.precision = {};  // the types are those that the whole graph's passes chose
   o.max_patches = -1;
