@@ -99,12 +99,18 @@ def output_error(expected_path, found_path):
     return worst, worst_deviation
 
 
-def compare(folder, name, batch, arguments, scratch):
+def prepare(folder, name, batch, arguments, scratch):
+    """(model, inputs, engine, seconds of its build): the paths of what both sides run."""
     model = os.path.join(folder, name + ".onnx")
     inputs = os.path.join(scratch, "inputs.npz")
     engine = os.path.join(arguments.engines or scratch, f"{name}_b{batch}.wtz")
     arrays = write_inputs(folder, name, batch, inputs)
     build_s = build_engine(model, arrays, arguments.threads, engine, arguments.timing_cache)
+    return model, inputs, engine, build_s
+
+
+def compare(folder, name, batch, arguments, scratch):
+    model, inputs, engine, build_s = prepare(folder, name, batch, arguments, scratch)
     judge = Worker("onnxruntime-unoptimised", model, arguments.threads, inputs)
     judge.ask("outputs " + os.path.join(scratch, "expected.npz"))
     judge.close()
@@ -127,11 +133,7 @@ def compare(folder, name, batch, arguments, scratch):
 
 
 def compare_memory(folder, name, batch, arguments, scratch):
-    model = os.path.join(folder, name + ".onnx")
-    inputs = os.path.join(scratch, "inputs.npz")
-    engine = os.path.join(arguments.engines or scratch, f"{name}_b{batch}.wtz")
-    arrays = write_inputs(folder, name, batch, inputs)
-    build_s = build_engine(model, arrays, arguments.threads, engine, arguments.timing_cache)
+    model, inputs, engine, build_s = prepare(folder, name, batch, arguments, scratch)
     peaks = {"wootz": [], "onnxruntime": []}
     for _ in range(arguments.rounds):
         for runtime, found in peaks.items():
