@@ -390,6 +390,13 @@ bool Race::is_proven(Candidate& c, Proof* proof, const Problem& problem) {
   return false;
 }
 
+RaceWin Race::win_of(Candidate& c, const Problem& problem) {
+  return {{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)},
+          c.record.time_us,
+          c.record.error,
+          error_bound(problem, *c.tactic)};
+}
+
 std::optional<RaceWin> Race::prove(const Problem& problem, const Bindings& bindings,
                                    const CandidateRecord& lost, const SmallerBatch* smaller) {
   smaller_ = smaller;
@@ -403,10 +410,8 @@ std::optional<RaceWin> Race::prove(const Problem& problem, const Bindings& bindi
   const auto proof = check_all(candidates, problem, bindings, ignored);
   Candidate& c = candidates[0];
   if (!is_proven(c, proof.get(), problem)) return std::nullopt;
-  return RaceWin{{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)},
-                 lost.time_us,
-                 c.record.error,
-                 error_bound(problem, *c.tactic)};
+  c.record.time_us = lost.time_us;
+  return win_of(c, problem);
 }
 
 /// The fastest that is right everywhere wins, and beside a vendor library's the fastest of ours; where none
@@ -419,22 +424,16 @@ void Race::settle(std::vector<Candidate>& candidates, Proof* proof, const Proble
   std::stable_sort(ranked.begin(), ranked.end(), [&](size_t a, size_t b) {
     return cost_us(candidates[a], problem) < cost_us(candidates[b], problem);
   });
-  const auto win_of = [&](Candidate& c) {
-    return RaceWin{{c.record.tactic_id, c.tactic->version(), c.config, std::move(c.packed)},
-                   c.record.time_us,
-                   c.record.error,
-                   error_bound(problem, *c.tactic)};
-  };
   for (size_t i : ranked) {
     Candidate& c = candidates[i];
     const bool is_vendor = is_vendor_tactic(c.tactic->id());
     if ((result.winner && is_vendor) || !is_proven(c, proof, problem)) continue;
-    (result.winner ? result.own : result.winner) = win_of(c);
+    (result.winner ? result.own : result.winner) = win_of(c, problem);
     if (!is_vendor) break;
   }
   if (result.winner) return;
   add_reference(problem, candidates);
-  if (!candidates.empty() && candidates.back().runs()) result.winner = win_of(candidates.back());
+  if (!candidates.empty() && candidates.back().runs()) result.winner = win_of(candidates.back(), problem);
 }
 
 /// What the candidates are ranked by: the time, and on the host the memory that the constants take.

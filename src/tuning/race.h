@@ -88,6 +88,7 @@ class Race {
   struct Candidate;
   class Proof;
   std::vector<Candidate> candidates_for(const Problem& problem, RaceResult& result) const;
+  static RaceWin win_of(Candidate& candidate, const Problem& problem);
   double cost_us(const Candidate& candidate, const Problem& problem) const;
   void add_reference(const Problem& problem, std::vector<Candidate>& candidates) const;
   void time(std::vector<Candidate>& candidates, Proof& proof, const Problem& problem, const std::string& key);
